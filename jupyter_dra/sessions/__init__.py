@@ -1,0 +1,1 @@
+"""Session life: launch, steps, waiting, leases, sharing, ending; `ports` is what surfaces call."""
