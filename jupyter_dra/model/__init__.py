@@ -1,0 +1,97 @@
+"""The DRA model: typed resource.k8s.io objects, quantities, versions, names, limits."""
+
+from jupyter_dra.model import limits
+from jupyter_dra.model.base import APIObject, ObjectMeta, Part
+from jupyter_dra.model.claims import (
+    AllocatedDeviceStatus,
+    AllocationResult,
+    ClaimSpec,
+    ClaimStatus,
+    ConsumerReference,
+    DeviceClass,
+    DeviceConfig,
+    DeviceConstraint,
+    DeviceRequest,
+    DeviceRequestResult,
+    DeviceSubRequest,
+    ResourceClaim,
+    ResourceClaimTemplate,
+)
+from jupyter_dra.model.devices import (
+    AttributeValue,
+    CapacityRequestPolicy,
+    CounterConsumption,
+    CounterSet,
+    Device,
+    DeviceCapacity,
+    ResourceSlice,
+)
+from jupyter_dra.model.names import (
+    DeviceID,
+    QualifiedName,
+    c_identifier_problems,
+    dns_label_problems,
+    dns_subdomain_problems,
+    driver_name_problems,
+    label_key_problems,
+    label_value_problems,
+    pool_name_problems,
+    qualified_name_problems,
+)
+from jupyter_dra.model.nodes import Node, NodeSelector, NodeSelectorRequirement, NodeSelectorTerm, Taint
+from jupyter_dra.model.pods import Container, ContainerClaim, Pod, PodClaim, ResourceQuota
+from jupyter_dra.model.quantity import Quantity
+from jupyter_dra.model.semver import Semver
+from jupyter_dra.model.taints import DeviceTaint, DeviceTaintRule, Toleration
+
+__all__ = [
+    "APIObject",
+    "AllocatedDeviceStatus",
+    "AllocationResult",
+    "AttributeValue",
+    "CapacityRequestPolicy",
+    "ClaimSpec",
+    "ClaimStatus",
+    "ConsumerReference",
+    "Container",
+    "ContainerClaim",
+    "CounterConsumption",
+    "CounterSet",
+    "Device",
+    "DeviceCapacity",
+    "DeviceClass",
+    "DeviceConfig",
+    "DeviceConstraint",
+    "DeviceID",
+    "DeviceRequest",
+    "DeviceRequestResult",
+    "DeviceSubRequest",
+    "DeviceTaint",
+    "DeviceTaintRule",
+    "Node",
+    "NodeSelector",
+    "NodeSelectorRequirement",
+    "NodeSelectorTerm",
+    "ObjectMeta",
+    "Part",
+    "Pod",
+    "PodClaim",
+    "QualifiedName",
+    "Quantity",
+    "ResourceClaim",
+    "ResourceClaimTemplate",
+    "ResourceQuota",
+    "ResourceSlice",
+    "Semver",
+    "Taint",
+    "Toleration",
+    "c_identifier_problems",
+    "dns_label_problems",
+    "dns_subdomain_problems",
+    "driver_name_problems",
+    "label_key_problems",
+    "label_value_problems",
+    "limits",
+    "pool_name_problems",
+    "qualified_name_problems",
+]
