@@ -1,0 +1,40 @@
+"""Labels and annotations on the objects we make, and the annotations an admin may set on a DeviceClass."""
+
+from __future__ import annotations
+
+PREFIX = "jupyter-dra.dev/"
+
+MANAGED_BY = "app.kubernetes.io/managed-by"
+MANAGED_BY_VALUE = "jupyter-dra"
+COMPONENT = "app.kubernetes.io/component"
+COMPONENT_KERNEL = "kernel"
+
+SESSION = PREFIX + "session"
+USER = PREFIX + "user"
+SERVER = PREFIX + "server"
+KERNEL_ID = PREFIX + "kernel-id"
+
+REQUIREMENT = PREFIX + "requirement"
+NAME = PREFIX + "name"
+NOTEBOOK = PREFIX + "notebook"
+SEAL = PREFIX + "seal"
+
+DISPLAY_NAME = PREFIX + "display-name"
+DESCRIPTION = PREFIX + "description"
+PRICE_PER_HOUR = PREFIX + "price-per-hour"
+HIDDEN = PREFIX + "hidden"
+DEFAULTS = PREFIX + "defaults"
+LIMITS = PREFIX + "limits"
+GROUPS = PREFIX + "groups"
+SCALES_FROM_ZERO = PREFIX + "scales-from-zero"
+
+TIER_ANNOTATIONS = (
+    DISPLAY_NAME,
+    DESCRIPTION,
+    PRICE_PER_HOUR,
+    HIDDEN,
+    DEFAULTS,
+    LIMITS,
+    GROUPS,
+    SCALES_FROM_ZERO,
+)

@@ -1,0 +1,72 @@
+"""A requirement as text in each face's own words: YAML, Python, %dra, Shell.
+
+Nothing here is a text template around user text: YAML comes from the emitter, Python from ``repr``, shell from ``shlex``.
+"""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Mapping
+from typing import Any
+
+import yaml
+
+from .requirement import Requirement
+
+
+class _Dumper(yaml.SafeDumper):
+    """Block style, keys in the order given, long CEL folded onto lines of its own."""
+
+    def increase_indent(self, flow: bool = False, indentless: bool = False) -> None:
+        super().increase_indent(flow, False)
+
+
+def _represent_text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
+    # kubectl reads YAML 1.1, where y and n are booleans too; PyYAML would leave them unquoted (dra.md c.5).
+    style = "'" if text.lower() in ("y", "n") else None
+    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
+
+
+_Dumper.add_representer(str, _represent_text)
+
+
+def to_yaml(document: Mapping[str, Any]) -> str:
+    """YAML text of a manifest; reads back equal under YAML 1.1 and 1.2."""
+    return yaml.dump(dict(document), Dumper=_Dumper, sort_keys=False, width=110, allow_unicode=True)
+
+
+def to_python(requirement: Requirement) -> str:
+    """``Requirement(vram='80GB')``"""
+    return f"Requirement({', '.join(f'{name}={value!r}' for name, value in _shown(requirement).items())})"
+
+
+def to_magic(requirement: Requirement) -> str:
+    """``%dra launch --vram 80GB``"""
+    return "%dra launch" + _arguments(requirement)
+
+
+def to_shell(requirement: Requirement) -> str:
+    """``jupyter dra launch --vram 80GB``"""
+    return "jupyter dra launch" + _arguments(requirement)
+
+
+def _shown(requirement: Requirement) -> dict[str, Any]:
+    values = requirement.as_dict()
+    if "env" in values:
+        values["env"] = {name: "***" for name in values["env"]}
+    return values
+
+
+def _arguments(requirement: Requirement) -> str:
+    words: list[str] = []
+    for name, value in _shown(requirement).items():
+        flag = f"--{name.replace('_', '-')}"
+        if isinstance(value, list) and all(isinstance(one, str) for one in value):
+            for one in value:
+                words += [flag, one]
+        elif isinstance(value, (list, Mapping)):
+            words += [flag, json.dumps(value, ensure_ascii=False)]
+        else:
+            words += [flag, str(value)]
+    return "".join(" " + shlex.quote(word) for word in words)
