@@ -1,0 +1,326 @@
+"""A cache of one kind of object, kept current by list and watch."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import random
+import time
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from contextlib import asynccontextmanager, suppress
+from typing import Any, TypeVar
+
+from ..errors import ClusterError, ConflictError, DRAError
+from .client import KubeClient
+
+log = logging.getLogger(__name__)
+
+T = TypeVar("T")
+Object = dict[str, Any]
+Key = tuple[str, str]
+Change = tuple[str, Object]
+"""``ADDED``, ``MODIFIED`` or ``DELETED``, and the object as it is now (for DELETED: as it last was)."""
+
+WATCH_SECONDS = 300
+SILENCE = 90.0
+_BACKOFF_FIRST, _BACKOFF_MOST = 0.1, 30.0
+_QUEUE_LIMIT = 10_000
+
+
+def key_of(obj: Mapping[str, Any]) -> Key:
+    meta = obj["metadata"]
+    return (meta.get("namespace") or "", meta["name"])
+
+
+class WatchCache:
+    """Objects of one kind (and selector), as the API server last told them.
+
+    One list, then one watch that continues from bookmarks; a new list only after 410. Used on one event loop.
+    Objects are shared: do not change them.
+
+    Attributes:
+        revision: counts changes; grows with every applied event.
+        fresh: False while the connection is down (objects may be old).
+        error: why it is not fresh; None otherwise.
+    """
+
+    def __init__(
+        self,
+        client: KubeClient,
+        kind: str,
+        namespace: str | None = None,
+        *,
+        labels: str | None = None,
+        fields: str | None = None,
+        keep: Callable[[Object], bool] | None = None,
+        slim: Callable[[Object], Object] | None = None,
+    ) -> None:
+        """``keep`` leaves objects out; ``slim`` replaces an object by a smaller one before it is stored."""
+        self.client = client
+        self.kind = kind
+        self.namespace = namespace
+        self._labels, self._fields = labels, fields
+        self._keep, self._slim = keep, slim
+        self._items: dict[Key, Object] = {}
+        self._version: str | None = None
+        self._task: asyncio.Task[None] | None = None
+        self._listed = asyncio.Event()
+        self._listeners: list[Callable[[str, Object], None]] = []
+        self._waiters: dict[Key | None, set[asyncio.Future[None]]] = {}
+        self.revision = 0
+        self.fresh = False
+        self.error: DRAError | None = None
+        self.lists = 0
+        self.watches = 0
+
+    # --- reading ---
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+    def __iter__(self) -> Iterator[Object]:
+        return iter(list(self._items.values()))
+
+    def get(self, name: str, namespace: str | None = None) -> Object | None:
+        """The object as last seen, or None; ``namespace`` defaults to the cache's, then to the client's."""
+        return self._items.get((self._where(namespace), name)) or self._items.get(("", name))
+
+    def _where(self, namespace: str | None) -> str:
+        if namespace is not None:
+            return namespace
+        return self.namespace if self.namespace else self.client.namespace
+
+    # --- life ---
+
+    def start(self) -> WatchCache:
+        """Begin to list and watch; safe to call again."""
+        if self._task is None:
+            self._task = asyncio.create_task(self._run(), name=f"watch {self.kind}")
+        return self
+
+    async def ready(self, timeout: float = 30.0) -> WatchCache:
+        """Wait for the first list; raises the ClusterError that prevents it."""
+        self.start()
+        deadline = time.monotonic() + timeout
+        while not self._listed.is_set():
+            if self.error is not None and self.error.code in ("forbidden", "unauthorized", "unsupported", "not-found"):
+                raise self.error
+            try:
+                await self._changed(None, deadline - time.monotonic())
+            except TimeoutError:
+                raise self.error or ClusterError(
+                    f"The cluster did not list {self.kind} objects in {timeout:.0f} s.", code="unreachable"
+                ) from None
+        return self
+
+    async def close(self) -> None:
+        task, self._task = self._task, None
+        if task is not None:
+            task.cancel()
+            with suppress(asyncio.CancelledError):
+                await task
+
+    # --- changes ---
+
+    def subscribe(self, listener: Callable[[str, Object], None]) -> Callable[[], None]:
+        """Call ``listener(type, object)`` for each later change; returns what ends it."""
+        self._listeners.append(listener)
+
+        def end() -> None:
+            if listener in self._listeners:
+                self._listeners.remove(listener)
+
+        return end
+
+    @asynccontextmanager
+    async def changes(self) -> AsyncIterator[AsyncIterator[Change]]:
+        """Changes as an async iterator: what is there first (as ADDED), then what comes.
+
+        A reader slower than the cluster raises ClusterError ``overrun`` rather than filling memory.
+        """
+        queue: asyncio.Queue[Change | None] = asyncio.Queue(_QUEUE_LIMIT)
+
+        def put(type: str, obj: Object) -> None:
+            try:
+                queue.put_nowait((type, obj))
+            except asyncio.QueueFull:
+                end()
+
+        end = self.subscribe(put)
+        start = [("ADDED", obj) for obj in self]
+
+        async def read() -> AsyncIterator[Change]:
+            for change in start:
+                yield change
+            while True:
+                if queue.full():
+                    raise ClusterError("Changes came faster than they were read.", code="overrun")
+                change = await queue.get()
+                assert change is not None
+                yield change
+
+        try:
+            yield read()
+        finally:
+            end()
+
+    async def wait_for(self, predicate: Callable[[WatchCache], T | None], timeout: float | None = None) -> T:
+        """Wait until ``predicate(cache)`` is true and return its value; raises TimeoutError."""
+        return await self._wait(None, lambda: predicate(self), timeout)
+
+    async def wait_object(
+        self,
+        name: str,
+        predicate: Callable[[Object | None], T | None],
+        timeout: float | None = None,
+        *,
+        namespace: str | None = None,
+    ) -> T:
+        """Wait until ``predicate(object or None)`` is true for one object; cheaper than `wait_for`."""
+        key = (self._where(namespace), name)
+        return await self._wait(key, lambda: predicate(self._items.get(key)), timeout)
+
+    async def _wait(self, key: Key | None, test: Callable[[], T | None], timeout: float | None) -> T:
+        deadline = None if timeout is None else time.monotonic() + timeout
+        while True:
+            value = test()
+            if value:
+                return value
+            await self._changed(key, None if deadline is None else deadline - time.monotonic())
+
+    async def _changed(self, key: Key | None, timeout: float | None) -> None:
+        if timeout is not None and timeout <= 0:
+            raise TimeoutError
+        future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        waiters = self._waiters.setdefault(key, set())
+        waiters.add(future)
+        try:
+            async with asyncio.timeout(timeout):
+                await future
+        finally:
+            waiters.discard(future)
+            if not waiters and self._waiters.get(key) is waiters:
+                del self._waiters[key]
+
+    def _notify(self, type: str, obj: Object) -> None:
+        self.revision += 1
+        for listener in list(self._listeners):
+            try:
+                listener(type, obj)
+            except Exception:
+                log.exception("A listener of the %s watch failed", self.kind)
+        self._wake(key_of(obj))
+
+    def _wake(self, key: Key | None) -> None:
+        for wanted in {key, None}:
+            for future in self._waiters.get(wanted, ()):
+                if not future.done():
+                    future.set_result(None)
+
+    # --- the loop ---
+
+    async def _run(self) -> None:
+        failures = 0
+        while True:
+            try:
+                if self._version is None:
+                    await self._list()
+                failures = 0
+                await self._watch()
+            except ConflictError as error:
+                if error.code != "expired":
+                    raise
+                log.info("The %s watch is too old; listing again", self.kind)
+                self._version = None
+                await asyncio.sleep(random.uniform(0, 0.5) if failures else 0)
+                failures += 1
+            except DRAError as error:
+                failures += 1
+                self._stale(error)
+                await asyncio.sleep(_backoff(failures, error))
+
+    def _stale(self, error: DRAError) -> None:
+        if self.fresh or self.error is None:
+            log.info("The %s watch is interrupted: %s", self.kind, error)
+        self.fresh, self.error = False, error
+        self._wake(None)
+
+    def _current(self) -> None:
+        self.fresh, self.error = True, None
+
+    async def _list(self) -> None:
+        self.lists += 1
+        answer = await self.client.list(self.kind, self.namespace, labels=self._labels, fields=self._fields)
+        now: dict[Key, Object] = {}
+        for item in answer.get("items") or []:
+            if self._keep is None or self._keep(item):
+                now[key_of(item)] = item
+        for key in [key for key in self._items if key not in now]:
+            self._notify("DELETED", self._items.pop(key))
+        for key, item in now.items():
+            old = self._items.get(key)
+            if old is not None and old["metadata"].get("uid") != item["metadata"].get("uid"):
+                self._notify("DELETED", self._items.pop(key))
+                old = None
+            if old is None or _version(old) != _version(item):
+                self._store(key, item, "ADDED" if old is None else "MODIFIED")
+        self._version = str(answer.get("metadata", {}).get("resourceVersion") or "0")
+        self._current()
+        self._listed.set()
+        self._wake(None)
+
+    async def _watch(self) -> None:
+        self.watches += 1
+        seconds = int(WATCH_SECONDS * random.uniform(0.8, 1.0))
+        stream = self.client.watch(
+            self.kind,
+            self.namespace,
+            labels=self._labels,
+            fields=self._fields,
+            resource_version=self._version,
+            timeout_seconds=seconds,
+            read_timeout=SILENCE,
+        )
+        started = time.monotonic()
+        try:
+            async for event in stream:
+                self._current()
+                obj = event["object"]
+                self._version = _version(obj) or self._version
+                if event["type"] != "BOOKMARK":
+                    self._apply(event["type"], obj)
+        except ClusterError as error:
+            if error.code != "unreachable" or time.monotonic() - started < 1.0:
+                raise
+            log.debug("The %s watch ended: %s", self.kind, error)
+
+    def _apply(self, type: str, obj: Object) -> None:
+        key = key_of(obj)
+        if type == "DELETED":
+            old = self._items.get(key)
+            if old is not None and old["metadata"].get("uid") == obj["metadata"].get("uid"):
+                del self._items[key]
+                self._notify("DELETED", obj)
+            return
+        if self._keep is not None and not self._keep(obj):
+            if key in self._items:
+                self._notify("DELETED", self._items.pop(key))
+            return
+        self._store(key, obj, "MODIFIED" if key in self._items else "ADDED")
+
+    def _store(self, key: Key, obj: Object, type: str) -> None:
+        obj["metadata"].pop("managedFields", None)
+        stored = self._slim(obj) if self._slim else obj
+        self._items[key] = stored
+        self._notify(type, stored)
+
+
+def _version(obj: Mapping[str, Any]) -> str | None:
+    value = obj["metadata"].get("resourceVersion")
+    return value if isinstance(value, str) else None
+
+
+def _backoff(failures: int, error: DRAError) -> float:
+    if error.code in ("forbidden", "unauthorized", "unsupported", "not-found"):
+        return 60.0
+    return float(min(_BACKOFF_FIRST * 2 ** (failures - 1), _BACKOFF_MOST)) * random.uniform(0.5, 1.0)
