@@ -1,0 +1,1 @@
+"""One module per command; each has ``configure(parser)`` and ``run(arguments) -> int``."""

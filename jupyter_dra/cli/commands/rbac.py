@@ -1,0 +1,41 @@
+"""``jupyter dra rbac``: the least rights, as manifests."""
+
+from __future__ import annotations
+
+import argparse
+
+from .. import exits
+from ..options import add_output
+from ..output import write
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("role", choices=("user", "occupancy", "hub", "admin", "viewer"), help="for whom")
+    parser.add_argument("-n", "--namespace", metavar="NAME", default="default", help="the namespace of the Role")
+    parser.add_argument("--user", metavar="NAME", help="bind it to this user")
+    parser.add_argument("--group", metavar="NAME", help="bind it to this group")
+    parser.add_argument("--service-account", metavar="NAME", help="bind it to this service account of the namespace")
+    add_output(parser, "yaml", "json", "table")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    from ...claims import to_yaml
+    from ...cluster.roles import manifests
+    from ..output import show
+
+    subjects = [
+        {"kind": kind, "name": name, **more}
+        for kind, name, more in (
+            ("User", arguments.user, {"apiGroup": "rbac.authorization.k8s.io"}),
+            ("Group", arguments.group, {"apiGroup": "rbac.authorization.k8s.io"}),
+            ("ServiceAccount", arguments.service_account, {"namespace": arguments.namespace}),
+        )
+        if name
+    ]
+    items = manifests(arguments.role, namespace=arguments.namespace, subjects=subjects)
+    document = {"kind": "List", "apiVersion": "v1", "items": items}
+    if arguments.output == "json":
+        show(document, "json", "")
+    else:
+        write("---\n".join(to_yaml(item) for item in items).rstrip("\n"))
+    return exits.DONE
