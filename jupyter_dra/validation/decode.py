@@ -1,6 +1,6 @@
 """Strict decoding, with the texts of the API server.
 
-Follows sigs.k8s.io/json (the decoder of k8s.io/apimachinery) for unknown and duplicate fields and for type errors.
+Follows sigs.k8s.io/json (the decoder of k8s.io/apimachinery) for unknown fields, duplicates and type errors.
 """
 
 from __future__ import annotations
@@ -9,14 +9,14 @@ import base64
 import binascii
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from jupyter_dra.errors import QuantityError
 from jupyter_dra.model.quantity import Quantity
 from jupyter_dra.validation import schemas
-from jupyter_dra.validation.gotime import time_problem
+from jupyter_dra.validation.gotime import quote, time_problem
 from jupyter_dra.validation.paths import Path
 from jupyter_dra.validation.schemas import Kind, Shape
 
@@ -53,8 +53,9 @@ def _remember_duplicates(pairs: list[tuple[str, Any]]) -> ParsedObject:
 class Problem:
     """One thing strict decoding found.
 
-    ``code`` is unknown-field, duplicate-field, wrong-type, bad-quantity, bad-time or bad-bytes; ``path`` is written as
-    the server writes it; ``text`` is the server's own sentence (without the ``strict decoding error:`` prefix).
+    ``code`` is unknown-field, duplicate-field, wrong-type, bad-quantity, bad-intstr, bad-time or bad-bytes;
+    ``path`` is written as the server writes it; ``text`` is the server's own sentence, without the
+    ``strict decoding error:`` prefix.
     """
 
     code: str
@@ -70,9 +71,9 @@ class Problem:
 
 @dataclass(frozen=True, slots=True)
 class Decoded:
-    """The result of decoding: the value as the server stores it, and everything that was wrong.
+    """The result of decoding: the value as the server would read it, and everything that was wrong.
 
-    ``error`` is the first fatal problem's full message (the body of a 400), else the strict message, else None.
+    ``unknown_kind`` is the server's sentence for an apiVersion and kind that it (or we) cannot place.
     """
 
     kind: Kind | None
@@ -100,7 +101,8 @@ class Decoded:
             return self.unknown_kind
         if self.kind is None:
             return None
-        prefix = f'{self.kind.kind} in version "{self.kind.version}" cannot be handled as a {self.kind.kind}: '
+        kind = self.kind.kind
+        prefix = f'{kind} in version "{self.kind.version}" cannot be handled as a {kind}: '
         fatal = self.fatal
         if fatal is not None:
             return prefix + fatal.text
@@ -150,6 +152,10 @@ class _Context:
     struct: str
     fields: tuple[str, ...]
 
+    @property
+    def place(self) -> str:
+        return f"Go struct field {self.struct}.{'.'.join(self.fields)}" if self.struct else "Go value"
+
     def enter(self, shape: Shape, found: schemas.Field) -> _Context:
         via = tuple(found.via.split(".")) if found.via else ()
         return _Context(shape.struct_name, (*self.fields, *via, found.name))
@@ -182,10 +188,11 @@ class _Run:
         for key, entry in value.items():
             key = str(key)
             if shape.kind == "map":
-                decoded = self.element(entry, schemas.shape(shape.elem or "string"), path.key_as_field(key), context)
-                result[key] = decoded
+                element = schemas.shape(shape.elem or "string")
+                result[key] = self.element(entry, element, path.key_as_field(key), context)
             elif (found := self.field(shape, key)) is not None:
-                decoded = self.value(entry, schemas.shape(found.type), path.child(key), context.enter(shape, found))
+                inner = context.enter(shape, found)
+                decoded = self.value(entry, schemas.shape(found.type), path.child(key), inner)
                 if decoded is not None:
                     result[key] = decoded
             else:
@@ -196,11 +203,12 @@ class _Run:
         return result
 
     def field(self, shape: Shape, key: str) -> schemas.Field | None:
-        return shape.fields.get(key)
+        found = shape.fields.get(key)
+        return found if found is not None and found.known_to(self.target) else None
 
     def strict(self, code: str, words: str, path: Path) -> None:
         if len(self.problems) < MAX_STRICT_PROBLEMS:
-            self.problems.append(Problem(code, path.text, f"{words} {json.dumps(path.text, ensure_ascii=False)}", path.steps))
+            self.problems.append(Problem(code, path.text, f"{words} {quote(path.text)}", path.steps))
 
     def scalar(self, value: Any, shape: Shape, path: Path, context: _Context) -> Any:
         kind = shape.kind
@@ -215,25 +223,18 @@ class _Run:
         if kind == "float64" and isinstance(value, (int, float)) and not isinstance(value, bool):
             return value
         if kind in _CUSTOM:
-            return self.custom(value, shape, path)
+            return self.custom(value, shape, path, context)
         if kind == "bytes" and isinstance(value, str):
             return self.base64(value, path)
         self.mismatch(value, shape, path, context)
         return None
 
     def mismatch(self, value: Any, shape: Shape, path: Path, context: _Context) -> None:
-        word = json_word(value)
-        if word == "number" and shape.kind in INT_RANGE:
-            word = f"number {number_text(value)}"
-        if context.struct:
-            into = f"Go struct field {context.struct}.{'.'.join(context.fields)}"
-        else:
-            into = "Go value"
-        text = f"json: cannot unmarshal {word} into {into} of type {shape.go}"
+        text = mismatch_text(value, shape.go, context.place, with_number=shape.kind in INT_RANGE)
         self.problems.append(Problem("wrong-type", path.text, text, path.steps))
 
-    def custom(self, value: Any, shape: Shape, path: Path) -> Any:
-        text = custom_problem(value, shape.kind)
+    def custom(self, value: Any, shape: Shape, path: Path, context: _Context) -> Any:
+        text = custom_problem(value, shape.kind, context.place)
         if text is not None:
             code = {"quantity": "bad-quantity", "intstr": "bad-intstr"}.get(shape.kind, "bad-time")
             self.problems.append(Problem(code, path.text, text, path.steps))
@@ -246,24 +247,36 @@ class _Run:
         try:
             base64.b64decode(value, validate=True)
         except (binascii.Error, ValueError):
-            at = next(iter(bad_base64_offsets(value)), len(value))
-            self.problems.append(Problem("bad-bytes", path.text, f"illegal base64 data at input byte {at}", path.steps))
+            text = f"illegal base64 data at input byte {bad_base64_offset(value)}"
+            self.problems.append(Problem("bad-bytes", path.text, text, path.steps))
             return None
         return value
 
 
 _CUSTOM = {"quantity", "time", "microtime", "duration", "intstr"}
-_BASE64 = re.compile(r"[A-Za-z0-9+/\r\n]")
+_BASE64 = re.compile(r"[A-Za-z0-9+/]")
 
 
-def bad_base64_offsets(text: str) -> Iterator[int]:
-    """Offsets where Go's base64 decoder would stop."""
+def bad_base64_offset(text: str) -> int:
+    """The offset at which Go's base64 decoder gives up on a text that is no base64."""
+    padding = len(text) - len(text.rstrip("="))
     for offset, char in enumerate(text):
-        if not _BASE64.match(char) and not (char == "=" and offset >= len(text) - 2):
-            yield offset
+        if char == "=" and offset >= len(text) - min(padding, 2):
+            continue
+        if not _BASE64.match(char) and char not in "\r\n":
+            return offset
+    return len(text) // 4 * 4
 
 
-def custom_problem(value: Any, kind: str) -> str | None:
+def mismatch_text(value: Any, go_type: str, place: str, *, with_number: bool = False) -> str:
+    """Go's sentence for a JSON value that does not fit a type; integers are told with the number itself."""
+    word = json_word(value)
+    if word == "number" and with_number:
+        word = f"number {number_text(value)}"
+    return f"json: cannot unmarshal {word} into {place} of type {go_type}"
+
+
+def custom_problem(value: Any, kind: str, place: str = "Go value") -> str | None:
     """The text with which a type's own Go unmarshaler refuses a value, or None."""
     if kind == "quantity":
         if isinstance(value, bool) or not isinstance(value, (str, int, float)):
@@ -276,10 +289,9 @@ def custom_problem(value: Any, kind: str) -> str | None:
     if kind == "intstr":
         if isinstance(value, str) or (isinstance(value, int) and not isinstance(value, bool)):
             return None
-        word = json_word(value) if not isinstance(value, float) else f"number {number_text(value)}"
-        return f"json: cannot unmarshal {word} into Go value of type int32"
+        return mismatch_text(value, "int32", place, with_number=True)
     if not isinstance(value, str):
-        return f"json: cannot unmarshal {json_word(value)} into Go value of type string"
+        return mismatch_text(value, "string", place)
     return time_problem(value, kind)
 
 

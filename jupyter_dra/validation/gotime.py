@@ -22,7 +22,8 @@ _PARTS = (
 )
 _ZONE = re.compile(r"Z|[+-]\d{2}:\d{2}", re.ASCII)
 _FRACTION = re.compile(r"[.,]\d+", re.ASCII)
-_DURATION = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)(ns|us|µs|μs|ms|s|m|h)((\d+(\.\d*)?|\.\d+)(ns|us|µs|μs|ms|s|m|h))*", re.ASCII)
+_AMOUNT = r"(\d+(\.\d*)?|\.\d+)(ns|us|\u00b5s|\u03bcs|ms|s|m|h)"
+_DURATION = re.compile(rf"[+-]?({_AMOUNT})+", re.ASCII)
 
 
 def time_problem(text: str, kind: str) -> str | None:
@@ -89,7 +90,9 @@ def _duration_problem(text: str) -> str | None:
     return f"time: invalid duration {quote(text)}"
 
 
+_ESCAPES = str.maketrans({"\\": "\\\\", '"': '\\"', "\n": "\\n", "\t": "\\t", "\r": "\\r"})
+
+
 def quote(text: str) -> str:
     """A text in double quotes, as Go's strconv.Quote writes plain text."""
-    escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n").replace("\t", "\\t").replace("\r", "\\r")
-    return f'"{escaped}"'
+    return f'"{text.translate(_ESCAPES)}"'

@@ -13,13 +13,19 @@ from importlib.resources import files
 from typing import Any
 
 
+def minor_of(version: str) -> int:
+    """The minor number of ``1.37``, ``v1.37.2`` and the like."""
+    return int(version.lstrip("v").split(".")[1])
+
+
 @dataclass(frozen=True, slots=True)
 class Field:
     """One JSON field of a Kubernetes struct.
 
-    ``list_type`` is map, set, atomic or None; ``keys`` are the keys of a list map; ``strategy`` and ``merge_key`` are
-    those of a strategic merge patch (``merge``, ``replace``, ``merge,retainKeys``, ``retainKeys``). ``via`` is the
-    embedded Go struct the field comes from. ``keep`` says that Go writes the field even when it holds the zero value.
+    ``list_type`` is map, set, atomic or None; ``keys`` are the keys of a list map; ``strategy`` and ``merge_key``
+    are those of a strategic merge patch (``merge``, ``replace``, ``merge,retainKeys``, ``retainKeys``). ``via`` is
+    the embedded Go struct the field comes from. ``keep`` says that Go writes the field even at the zero value.
+    ``since`` and ``until`` are the first and last minor version that know the field, or None.
     """
 
     name: str
@@ -32,6 +38,15 @@ class Field:
     keys: tuple[str, ...] = ()
     strategy: str | None = None
     merge_key: str | None = None
+    since: str | None = None
+    until: str | None = None
+
+    def known_to(self, target: str) -> bool:
+        """Whether the API server of a minor version (``1.36``) decodes this field."""
+        minor = minor_of(target)
+        if self.since is not None and minor < minor_of(self.since):
+            return False
+        return self.until is None or minor <= minor_of(self.until)
 
     @property
     def merges(self) -> bool:
@@ -47,8 +62,9 @@ class Field:
 class Shape:
     """A Go type as JSON sees it.
 
-    ``kind`` is struct, list, map, string, bool, int32, int64, float64, bytes, quantity, time, microtime, duration,
-    intstr or raw; ``go`` is the type's Go spelling, which error texts use; ``elem`` the element type of lists and maps.
+    ``kind`` is struct, list, map, string, bool, int32, int64, float64, bytes, quantity, time, microtime,
+    duration, intstr or raw; ``go`` is the type's Go spelling, which error texts use; ``elem`` the element type of
+    lists and maps.
     """
 
     name: str
@@ -163,7 +179,7 @@ def other_versions(group: str, kind: str) -> tuple[str, ...]:
 
 @cache
 def shape(name: str) -> Shape:
-    """The shape of a type by name (``resource/v1.DeviceRequest``, ``[]string``); KeyError for an unknown name."""
+    """The shape of a type by name (``resource/v1.DeviceRequest``, ``[]string``); KeyError when unknown."""
     raw = _catalog().raw_types[name]
     fields = {key: _field(key, value) for key, value in raw.get("fields", {}).items()}
     return Shape(name=name, kind=raw["kind"], go=raw["go"], elem=raw.get("elem"), fields=fields)
@@ -181,6 +197,8 @@ def _field(name: str, raw: Mapping[str, Any]) -> Field:
         keys=tuple(raw.get("keys", ())),
         strategy=raw.get("strategy"),
         merge_key=raw.get("key"),
+        since=raw.get("since"),
+        until=raw.get("until"),
     )
 
 
