@@ -63,7 +63,9 @@ class KubeClient:
         retry: bool | None = None,
     ) -> Any:
         """Any request, by path; answers with the decoded JSON. See `Transport.request` for retries."""
-        return await self.transport.request(method, path, query=query, body=body, timeout=timeout, retry=retry)
+        return await self.transport.request(
+            method, path, query=query, body=body, timeout=timeout, retry=retry
+        )
 
     async def get(
         self, kind: str, name: str, namespace: str | None = None, *, timeout: float = REQUEST_TIMEOUT
@@ -289,9 +291,7 @@ async def ensure_created(client: KubeClient, obj: Mapping[str, Any], *, proof: s
     raise AssertionError("unreachable")
 
 
-async def _mine(
-    client: KubeClient, kind: str, meta: Mapping[str, Any], proof: str
-) -> dict[str, Any] | None:
+async def _mine(client: KubeClient, kind: str, meta: Mapping[str, Any], proof: str) -> dict[str, Any] | None:
     from ..errors import NotFoundError
 
     try:

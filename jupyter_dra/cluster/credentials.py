@@ -46,8 +46,14 @@ class _Plugin:
         allow(command, kuberc(self.around))
         version = self.spec.get("apiVersion")
         if version not in _API_VERSIONS:
-            raise ClusterError(f"The login plugin speaks {version}, which is not known here.", code="unauthorized")
-        info: dict[str, Any] = {"apiVersion": version, "kind": "ExecCredential", "spec": {"interactive": False}}
+            raise ClusterError(
+                f"The login plugin speaks {version}, which is not known here.", code="unauthorized"
+            )
+        info: dict[str, Any] = {
+            "apiVersion": version,
+            "kind": "ExecCredential",
+            "spec": {"interactive": False},
+        }
         if self.spec.get("provideClusterInfo") and self.cluster:
             info["spec"]["cluster"] = dict(self.cluster)
         environ = dict(self.around.environ)
@@ -102,7 +108,11 @@ def _answer(out: bytes, version: str) -> Mapping[str, Any]:
         value = json.loads(out)
     except ValueError:
         value = None
-    if not isinstance(value, dict) or value.get("kind") != "ExecCredential" or value.get("apiVersion") != version:
+    if (
+        not isinstance(value, dict)
+        or value.get("kind") != "ExecCredential"
+        or value.get("apiVersion") != version
+    ):
         raise ClusterError("The login plugin's answer is no ExecCredential.", code="unauthorized")
     status = value.get("status")
     if not isinstance(status, dict) or not (status.get("token") or status.get("clientCertificateData")):
@@ -123,7 +133,9 @@ def kuberc(around: Surroundings) -> Mapping[str, Any]:
     try:
         document = yaml.safe_load(path.read_text(encoding="utf-8"))
     except (OSError, yaml.YAMLError) as error:
-        raise ClusterError(f"{path} cannot be read, so no login plugin is run.", code="unauthorized") from error
+        raise ClusterError(
+            f"{path} cannot be read, so no login plugin is run.", code="unauthorized"
+        ) from error
     return document if isinstance(document, dict) else {}
 
 
@@ -135,7 +147,9 @@ def allow(command: str, preferences: Mapping[str, Any]) -> None:
     if policy == "Allowlist":
         for entry in preferences.get("credentialPluginAllowlist") or []:
             name = (entry or {}).get("command") or (entry or {}).get("name") or ""
-            if name and (name == command or (os.sep not in name and shutil.which(name) == shutil.which(command))):
+            if name and (
+                name == command or (os.sep not in name and shutil.which(name) == shutil.which(command))
+            ):
                 return
     raise ClusterError(
         f"kuberc ({policy}) forbids running the login plugin {command!r}.",

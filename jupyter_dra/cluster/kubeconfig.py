@@ -32,7 +32,9 @@ class Surroundings:
 
     @property
     def in_cluster(self) -> bool:
-        return bool(self.environ.get("KUBERNETES_SERVICE_HOST")) and (self.service_account / "token").is_file()
+        return (
+            bool(self.environ.get("KUBERNETES_SERVICE_HOST")) and (self.service_account / "token").is_file()
+        )
 
     def kubeconfig_paths(self) -> tuple[Path, ...]:
         """Files of KUBECONFIG that exist."""
@@ -147,7 +149,9 @@ def contexts(surroundings: Surroundings | None = None) -> list[dict[str, Any]]:
     around = surroundings or Surroundings()
     found: list[dict[str, Any]] = []
     if around.in_cluster:
-        found.append({"name": "in-cluster", "cluster": "in-cluster", "namespace": None, "source": "in-cluster"})
+        found.append(
+            {"name": "in-cluster", "cluster": "in-cluster", "namespace": None, "source": "in-cluster"}
+        )
     origin, files = "KUBECONFIG", around.kubeconfig_paths()
     if not files:
         origin, files = "home", around.home_path()
@@ -166,13 +170,23 @@ def contexts(surroundings: Surroundings | None = None) -> list[dict[str, Any]]:
 
 def load(paths: tuple[Path, ...]) -> dict[str, Any]:
     """Merge kubeconfig files as kubectl does: the first to name an entry wins; file paths become absolute."""
-    merged: dict[str, Any] = {"apiVersion": "v1", "kind": "Config", "clusters": [], "users": [], "contexts": []}
+    merged: dict[str, Any] = {
+        "apiVersion": "v1",
+        "kind": "Config",
+        "clusters": [],
+        "users": [],
+        "contexts": [],
+    }
     for path in paths:
         document = _read(path)
         for section in ("clusters", "users", "contexts"):
             have = {entry["name"] for entry in merged[section]}
             for entry in document.get(section) or []:
-                if isinstance(entry, dict) and isinstance(entry.get("name"), str) and entry["name"] not in have:
+                if (
+                    isinstance(entry, dict)
+                    and isinstance(entry.get("name"), str)
+                    and entry["name"] not in have
+                ):
                     merged[section].append(_absolute(section, entry, path.parent))
         if document.get("current-context") and not merged.get("current-context"):
             merged["current-context"] = document["current-context"]
@@ -186,7 +200,9 @@ def _read(path: Path) -> dict[str, Any]:
     try:
         text = path.read_text(encoding="utf-8")
     except OSError as error:
-        raise ClusterError(f"The kubeconfig {path} cannot be read: {error.strerror}.", code="no-cluster") from error
+        raise ClusterError(
+            f"The kubeconfig {path} cannot be read: {error.strerror}.", code="no-cluster"
+        ) from error
     try:
         document = yaml.safe_load(text)
     except (yaml.YAMLError, RecursionError) as error:

@@ -30,7 +30,9 @@ _DATA, _ERROR = 0, 1
 class _Pipe(asyncio.Transport):
     """The write side of a forwarded connection, as an asyncio transport."""
 
-    def __init__(self, socket: aiohttp.ClientWebSocketResponse[bool], protocol: asyncio.StreamReaderProtocol) -> None:
+    def __init__(
+        self, socket: aiohttp.ClientWebSocketResponse[bool], protocol: asyncio.StreamReaderProtocol
+    ) -> None:
         super().__init__()
         self._socket = socket
         self._protocol = protocol

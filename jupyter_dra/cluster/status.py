@@ -36,7 +36,12 @@ def error_from_status(status: Mapping[str, Any], code: int, *, what: str = "") -
     details = status.get("details")
     details = details if isinstance(details, Mapping) else {}
     causes = details.get("causes")
-    params = {"status": code, "reason": reason, "causes": causes if isinstance(causes, list) else [], "what": what}
+    params = {
+        "status": code,
+        "reason": reason,
+        "causes": causes if isinstance(causes, list) else [],
+        "what": what,
+    }
     common: dict[str, Any] = {"object": _object(details), "params": params}
     if code == 401:
         return ClusterError(
@@ -64,7 +69,9 @@ def error_from_status(status: Mapping[str, Any], code: int, *, what: str = "") -
 
 def _forbidden(text: str, params: Mapping[str, Any], common: dict[str, Any]) -> DRAError:
     if "exceeded quota" in text or "failed quota" in text:
-        return RefusedError(text, code="quota", next_step="Stop a session, or ask for a larger quota.", **common)
+        return RefusedError(
+            text, code="quota", next_step="Stop a session, or ask for a larger quota.", **common
+        )
     # LimitRanger's texts: plugin/pkg/admission/limitranger in kubernetes/kubernetes.
     if "usage per" in text or "limit to request ratio" in text:
         return RefusedError(text, code="limit-range", next_step="Ask for less cpu or host memory.", **common)
@@ -73,7 +80,10 @@ def _forbidden(text: str, params: Mapping[str, Any], common: dict[str, Any]) -> 
     if any(isinstance(c, Mapping) and c.get("reason") == "NamespaceTerminating" for c in params["causes"]):
         return ClusterError(text, code="namespace-ending", **common)
     return ClusterError(
-        text, code="forbidden", next_step="Ask the administrator for the right; `jupyter dra rbac user` prints it.", **common
+        text,
+        code="forbidden",
+        next_step="Ask the administrator for the right; `jupyter dra rbac user` prints it.",
+        **common,
     )
 
 

@@ -60,11 +60,15 @@ class Transport:
         try:
             self._api = ApiClient(configuration)
         except OSError as error:
-            raise ClusterError(f"The cluster's certificates cannot be read: {error}", code="no-cluster") from error
+            raise ClusterError(
+                f"The cluster's certificates cannot be read: {error}", code="no-cluster"
+            ) from error
         self._api.user_agent = f"jupyter-dra/{__version__}"
         # Watch lines can be larger than aiohttp's default buffer (a ResourceSlice of 128 devices).
         self._session = aiohttp.ClientSession(
-            connector=aiohttp.TCPConnector(ssl=self._api.rest_client.ssl_context, limit=0, keepalive_timeout=60),
+            connector=aiohttp.TCPConnector(
+                ssl=self._api.rest_client.ssl_context, limit=0, keepalive_timeout=60
+            ),
             trust_env=True,
             read_bufsize=2**21,
             cookie_jar=aiohttp.DummyCookieJar(),
@@ -149,7 +153,9 @@ class Transport:
             if status == 401 and not reloaded and await self._reload():
                 reloaded = True
                 continue
-            if (status == 429 or (repeat and status in RETRY_STATUS)) and await _pause(attempt, after, deadline):
+            if (status == 429 or (repeat and status in RETRY_STATUS)) and await _pause(
+                attempt, after, deadline
+            ):
                 continue
             raise error_from_status(parse_status(raw, status), status, what=f"{method} {path}")
 
@@ -196,7 +202,9 @@ class Transport:
                     raw = await answer.read()
                     if answer.status == 401:
                         await self._reload()
-                    raise error_from_status(parse_status(raw, answer.status), answer.status, what=f"GET {path}")
+                    raise error_from_status(
+                        parse_status(raw, answer.status), answer.status, what=f"GET {path}"
+                    )
                 yield answer.content
         except (aiohttp.ClientError, OSError, TimeoutError) as error:
             raise _Lost(error, self.choice).error from error

@@ -103,7 +103,12 @@ class WatchCache:
         self.start()
         deadline = time.monotonic() + timeout
         while not self._listed.is_set():
-            if self.error is not None and self.error.code in ("forbidden", "unauthorized", "unsupported", "not-found"):
+            if self.error is not None and self.error.code in (
+                "forbidden",
+                "unauthorized",
+                "unsupported",
+                "not-found",
+            ):
                 raise self.error
             try:
                 await self._changed(None, deadline - time.monotonic())

@@ -1,0 +1,86 @@
+"""Who we are: the user, this server's random identity, and the key that seals our objects."""
+
+from __future__ import annotations
+
+import getpass
+import os
+import secrets
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from ..claims import hashed_slug
+
+_KEY_BYTES = 32
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """The owner of sessions.
+
+    Attributes:
+        user: the user's name in full; labels carry its slug.
+        server: random, kept in the data folder.
+        key: seals objects (threat T29); never leaves this process.
+        folder: the data folder; None when nothing lasts (then re-attach asks first).
+    """
+
+    user: str
+    server: str
+    key: bytes = field(repr=False)
+    folder: Path | None = None
+
+    @property
+    def user_label(self) -> str:
+        return hashed_slug(self.user)
+
+    @property
+    def server_label(self) -> str:
+        return hashed_slug(self.server)
+
+
+def data_folder(environ: Mapping[str, str], home: Path) -> Path:
+    """Where the identity lives: ``$XDG_DATA_HOME/jupyter-dra``, else ``~/.local/share/jupyter-dra``."""
+    base = environ.get("XDG_DATA_HOME")
+    return (Path(base) if base else home / ".local" / "share") / "jupyter-dra"
+
+
+def load_identity(
+    folder: Path | None = None, *, user: str | None = None, key: bytes | None = None
+) -> Identity:
+    """Read the identity from ``folder``, making it on first use (0600 in 0700).
+
+    Args:
+        folder: None uses `data_folder` of this process.
+        user: None takes the account's name.
+        key: given by a hub; None uses the one in the folder.
+    """
+    place = folder or data_folder(os.environ, Path.home())
+    place.mkdir(mode=0o700, parents=True, exist_ok=True)
+    server = _keep(place / "server-id", secrets.token_hex(16).encode()).decode()
+    sealing = key or _keep(place / "seal-key", secrets.token_hex(_KEY_BYTES).encode())
+    return Identity(user or getpass.getuser(), server, sealing, place)
+
+
+def _keep(path: Path, fresh: bytes) -> bytes:
+    """The file's content; written once, atomically, so that two processes agree on one value."""
+    try:
+        found = path.read_bytes().strip()
+        if found:
+            return found
+    except FileNotFoundError:
+        pass
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=path.name)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(fresh)
+        try:
+            os.link(temporary, path)
+        except FileExistsError:
+            pass
+        except OSError:
+            os.replace(temporary, path)
+    finally:
+        Path(temporary).unlink(missing_ok=True)
+    return path.read_bytes().strip() or fresh
