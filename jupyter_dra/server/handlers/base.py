@@ -38,7 +38,7 @@ def route(verb: Verb) -> Verb:
         except DRAError as error:
             self.send_problem(problem_of(error))
 
-    return web.authenticated(authorized(guarded, resource=AUTH_RESOURCE))  # type: ignore[no-any-return]
+    return web.authenticated(authorized(resource=AUTH_RESOURCE)(guarded))  # type: ignore[no-any-return]
 
 
 class DRAHandler(ExtensionHandlerMixin, APIHandler):
