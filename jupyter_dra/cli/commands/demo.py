@@ -1,0 +1,184 @@
+"""``jupyter dra demo``: the local cluster and JupyterLab with the example notebooks, in one command."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import secrets
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+from ...errors import ClusterError, InputError
+from ..output import clean, write
+
+_READY_SECONDS = 60
+_STOP_SECONDS = 20
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--dir", metavar="DIR", help="folder for the notebooks (default: jupyter-dra-demo in the home folder)")
+    parser.add_argument("--port", type=int, default=0, help="port of JupyterLab (default: a free one)")
+    parser.add_argument("--devices", nargs="+", default=[], metavar="NAME|FILE", help="inventories, as for local up")
+    parser.add_argument("--no-browser", action="store_true", help="only print the address")
+    parser.add_argument(
+        "--server-app", default="lab", choices=("lab", "notebook"), help="JupyterLab (default) or Notebook 7"
+    )
+
+
+def run(arguments: argparse.Namespace) -> int:
+    from ...localcluster import lifecycle
+
+    folder = Path(arguments.dir or Path.home() / "jupyter-dra-demo").expanduser().resolve()
+    _copy_examples(folder)
+    root = hasattr(os, "geteuid") and os.geteuid() == 0
+    ran_before = lifecycle.status("default")["running"]
+    status = lifecycle.up(
+        lifecycle.UpOptions(name="default", devices=tuple(arguments.devices), workdir=str(folder), allow_root=root)
+    )
+    try:
+        write(f"Local cluster: {status['devices']} devices on {status['nodes']} nodes, simulated.")
+        write(f"  kubectl --kubeconfig {clean(status['kubeconfig'])} get resourceslices")
+        return _serve(arguments, folder, root)
+    finally:
+        if not ran_before:
+            lifecycle.down("default")
+
+
+def _copy_examples(folder: Path) -> None:
+    """Copy the example notebooks; what is there already stays as it is."""
+    source = examples_folder()
+    for path in sorted(source.rglob("*")):
+        target = folder / path.relative_to(source)
+        if path.is_file() and not target.exists() and "__pycache__" not in path.parts:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(path, target)
+    folder.mkdir(parents=True, exist_ok=True)
+
+
+def examples_folder() -> Path:
+    """Where the example notebooks lie: in the installed package, or beside it in a checkout."""
+    package = Path(__file__).resolve().parents[2]
+    for candidate in (package / "examples", package.parent / "examples"):
+        if candidate.is_dir():
+            return candidate
+    raise InputError("The example notebooks are not installed.", code="no-examples", next_step="Install the package again.")
+
+
+def _serve(arguments: argparse.Namespace, folder: Path, root: bool) -> int:
+    if not _has("jupyterlab" if arguments.server_app == "lab" else "notebook"):
+        raise InputError(
+            f"{'JupyterLab' if arguments.server_app == 'lab' else 'Notebook'} is not installed.",
+            code="no-lab",
+            next_step="pip install 'jupyter-dra[demo]'",
+        )
+    token = secrets.token_urlsafe(24)
+    port = arguments.port or _free_port()
+    page = "lab" if arguments.server_app == "lab" else "tree"
+    with tempfile.TemporaryDirectory(prefix="jupyter-dra-") as scratch:
+        environment = {**os.environ, "JUPYTER_TOKEN": token}
+        specs = Path(scratch) / "jupyter"
+        _install_kernelspecs(specs)
+        paths = [str(specs), *(one for one in (os.environ.get("JUPYTER_PATH"),) if one)]
+        environment["JUPYTER_PATH"] = os.pathsep.join(paths)
+        command = [
+            sys.executable,
+            "-m",
+            "jupyterlab" if arguments.server_app == "lab" else "notebook",
+            f"--ServerApp.root_dir={folder}",
+            f"--ServerApp.port={port}",
+            "--ServerApp.port_retries=0",
+            "--ServerApp.ip=127.0.0.1",
+            "--ServerApp.open_browser=False",
+            "--DRAExtension.context=local",
+            "--LabApp.news_url=None",
+            "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate",
+            *(["--allow-root"] if root else []),
+        ]
+        with _process(command, environment) as process:
+            address = f"http://127.0.0.1:{port}/{page}?token={token}"
+            _wait_until_ready(process, port)
+            write("")
+            write(f"  {address}")
+            write("")
+            write("Ctrl-C stops everything.")
+            sys.stdout.flush()
+            if not arguments.no_browser:
+                _open_browser(address)
+            return process.wait()
+
+
+def _install_kernelspecs(folder: Path) -> None:
+    """A kernel per tier of the local cluster, seen by this demo only."""
+    from ...kernels.kernelspecs import install_for_cluster
+
+    with suppress(ClusterError):
+        install_for_cluster(folder / "kernels", context="local")
+
+
+@contextmanager
+def _process(command: list[str], environment: dict[str, str]) -> Iterator[subprocess.Popen[Any]]:
+    """The server in a session of its own, ended in every case; Ctrl-C and SIGTERM reach us, not it."""
+    process = subprocess.Popen(command, env=environment, stdin=subprocess.DEVNULL, start_new_session=True)
+    previous = signal.signal(signal.SIGTERM, _interrupt)
+    try:
+        yield process
+    except KeyboardInterrupt:
+        write("Stopping …")
+        raise
+    finally:
+        signal.signal(signal.SIGTERM, previous)
+        if process.poll() is None:
+            process.terminate()
+            try:
+                process.wait(_STOP_SECONDS)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+
+
+def _interrupt(*_: object) -> None:
+    raise KeyboardInterrupt
+
+
+def _wait_until_ready(process: subprocess.Popen[Any], port: int) -> None:
+    deadline = time.monotonic() + _READY_SECONDS
+    while time.monotonic() < deadline:
+        if process.poll() is not None:
+            raise ClusterError("JupyterLab ended while starting; its messages are above.", code="lab-ended")
+        with suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=0.2):
+            return
+        time.sleep(0.1)
+    raise ClusterError(f"JupyterLab does not answer after {_READY_SECONDS} s.", code="lab-slow")
+
+
+def _open_browser(address: str) -> None:
+    import webbrowser
+
+    # A text browser would take the terminal over; a missing one is no error.
+    with suppress(webbrowser.Error):
+        browser = webbrowser.get()
+        if getattr(browser, "name", "") not in ("www-browser", "links", "elinks", "lynx", "w3m"):
+            browser.open(address)
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def _has(module: str) -> bool:
+    from importlib.util import find_spec
+
+    return find_spec(module) is not None
+
+
