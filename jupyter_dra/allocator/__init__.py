@@ -1,0 +1,25 @@
+"""Pure allocation: which devices would the scheduler give these claims on this node."""
+
+from jupyter_dra.allocator.allocate import allocate
+from jupyter_dra.allocator.attempt import DEFAULT_BUDGET, Attempt, NodeView, Outcome
+from jupyter_dra.allocator.features import Features
+from jupyter_dra.allocator.kinds import DeviceEntry, DeviceKind
+from jupyter_dra.allocator.occupancy import Hold
+from jupyter_dra.allocator.repairs import FIRST_RELEASE, PULL_REQUEST, Repairs
+from jupyter_dra.allocator.state import ClusterState
+
+__all__ = [
+    "DEFAULT_BUDGET",
+    "FIRST_RELEASE",
+    "PULL_REQUEST",
+    "Attempt",
+    "ClusterState",
+    "DeviceEntry",
+    "DeviceKind",
+    "Features",
+    "Hold",
+    "NodeView",
+    "Outcome",
+    "Repairs",
+    "allocate",
+]

@@ -1,0 +1,295 @@
+"""A cluster as the allocator sees it, kept up object by object."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter, OrderedDict
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from jupyter_dra.allocator.attempt import Attempt, NodeView
+from jupyter_dra.allocator.features import Features
+from jupyter_dra.allocator.kinds import DeviceEntry, KindTable
+from jupyter_dra.allocator.matching import SelectorTable
+from jupyter_dra.allocator.occupancy import Hold, PoolState, holds_of
+from jupyter_dra.allocator.pools import PoolView, gather
+from jupyter_dra.allocator.requests import PodClaims
+from jupyter_dra.allocator.slices import SliceEntry, read_slice
+from jupyter_dra.allocator.tokens import TokenTable
+from jupyter_dra.model import DeviceClass, DeviceID, DeviceTaintRule, ResourceClaim
+
+__all__ = ["ClusterState"]
+
+_KEPT_ATTEMPTS = 64
+PoolKey = tuple[str, str]
+
+
+class ClusterState:
+    """Slices, classes, allocations, taint rules and nodes; every change keeps the indexes up.
+
+    >>> state = ClusterState()
+    >>> state.set_class({"metadata": {"name": "gpu"}, "spec": {}})
+    >>> state.node_names()
+    []
+    """
+
+    def __init__(self, features: Mapping[str, Any] | Features | None = None) -> None:
+        self.features = Features.from_dict(features)
+        self.kinds = KindTable()
+        self.selectors = SelectorTable(self.features.version)
+        self.slices: dict[str, SliceEntry] = {}
+        self.classes: dict[str, DeviceClass] = {}
+        self.holds: dict[DeviceID, tuple[Hold, ...]] = {}
+        self.rules: dict[str, DeviceTaintRule] = {}
+        self.population: Counter[int] = Counter()
+        self.samples: list[DeviceEntry] = []
+        self.revision = 0
+        self._labels: dict[str, Mapping[str, str]] = {}
+        self._explicit_nodes = False
+        self._pools: dict[PoolKey, dict[str, SliceEntry]] = {}
+        self._by_node: dict[str, dict[str, SliceEntry]] = {}
+        self._unbound: dict[str, SliceEntry] = {}
+        self._claims: dict[str, tuple[DeviceID, ...]] = {}
+        self._views: dict[str, NodeView] = {}
+        self._shared_views: dict[tuple[str, ...], PoolView] = {}
+        self._views_by_pool: dict[PoolKey, dict[int, PoolView]] = {}
+        self._nodes_by_pool: dict[PoolKey, set[str]] = {}
+        self._attempts: OrderedDict[Any, Attempt] = OrderedDict()
+
+    # Objects
+
+    def set_slice(self, raw: Mapping[str, Any]) -> None:
+        """Add or replace one ResourceSlice."""
+        entry = read_slice(raw, self.kinds, self.rules.values())
+        self._drop_slice(entry.name, keep_node=entry.scope.node_name)
+        self._index_slice(entry)
+
+    def remove_slice(self, name: str) -> None:
+        self._drop_slice(name, keep_node=None)
+
+    def set_class(self, raw: Mapping[str, Any]) -> None:
+        """Add or replace one DeviceClass."""
+        device_class = DeviceClass.from_dict(raw)
+        self.classes[device_class.name] = device_class
+        self._attempts.clear()
+        self.revision += 1
+
+    def remove_class(self, name: str) -> None:
+        self.classes.pop(name, None)
+        self._attempts.clear()
+        self.revision += 1
+
+    def set_claim(self, claim: Mapping[str, Any] | ResourceClaim) -> None:
+        """Take note of what a claim holds; a claim without an allocation holds nothing."""
+        typed = claim if isinstance(claim, ResourceClaim) else ResourceClaim.from_dict(claim)
+        self._release(typed.key)
+        held = holds_of(typed)
+        if held:
+            self._claims[typed.key] = tuple(id for id, _ in held)
+            for id, hold in held:
+                self.holds[id] = (*self.holds.get(id, ()), hold)
+            self._refresh({(id.driver, id.pool) for id, _ in held})
+        self.revision += 1
+
+    def remove_claim(self, key: str) -> None:
+        """Forget a claim by ``namespace/name``, or its name alone where it has no namespace."""
+        self._release(key)
+        self.revision += 1
+
+    def set_rule(self, raw: Mapping[str, Any]) -> None:
+        """Add or replace one DeviceTaintRule; the devices it selects are tainted at once."""
+        rule = DeviceTaintRule.from_dict(raw)
+        old = self.rules.get(rule.name)
+        self.rules[rule.name] = rule
+        self._retaint([rule] if old is None else [rule, old])
+
+    def remove_rule(self, name: str) -> None:
+        old = self.rules.pop(name, None)
+        if old is not None:
+            self._retaint([old])
+
+    def set_node(self, name: str, labels: Mapping[str, str]) -> None:
+        """Add a node or change its labels. Without any, nodes are inferred from the slices."""
+        if not self._explicit_nodes:
+            self._explicit_nodes = True
+            self._labels.clear()
+            self._forget_all_nodes()
+        if self._labels.get(name) != labels:
+            self._labels[name] = dict(labels)
+            self._forget_node(name)
+        self.revision += 1
+
+    def remove_node(self, name: str) -> None:
+        self._labels.pop(name, None)
+        self._forget_node(name)
+        self.revision += 1
+
+    # Questions
+
+    def node_names(self) -> list[str]:
+        """All nodes: those that were set, else those that slices name."""
+        if self._explicit_nodes:
+            return list(self._labels)
+        names = dict.fromkeys(self._by_node)
+        for slice in self._unbound.values():
+            if slice.per_device:
+                names.update(
+                    dict.fromkeys(d.kind.scope.node_name for d in slice.devices if d.kind.scope.node_name)
+                )
+        return list(names)
+
+    def labels(self, node: str) -> Mapping[str, str]:
+        return self._labels.get(node, {})
+
+    def node(self, name: str) -> NodeView:
+        """The node's pools with their present occupancy; an unknown node has those that every node has."""
+        view = self._views.get(name)
+        if view is None:
+            view = self._views[name] = self._gather(name, self.labels(name))
+            for pool in view.pools:
+                self._views_by_pool.setdefault(pool.key, {})[id(pool)] = pool
+                self._nodes_by_pool.setdefault(pool.key, set()).add(name)
+        return view
+
+    def foreign_node(self, name: str, labels: Mapping[str, str]) -> NodeView:
+        """A node that was not set, with labels of its own; not kept."""
+        return self._gather(name, labels)
+
+    def attempt(
+        self,
+        claims: Sequence[Mapping[str, Any] | ResourceClaim],
+        *,
+        budget: int | None = None,
+        empty: bool = False,
+    ) -> Attempt:
+        """An attempt for the claims of one pod; equal claims get the same one while classes do not change."""
+        typed = [
+            claim if isinstance(claim, ResourceClaim) else ResourceClaim.from_dict(claim) for claim in claims
+        ]
+        specs = tuple((claim.key, json.dumps(claim.spec.raw, sort_keys=True, default=str)) for claim in typed)
+        key = (specs, budget, empty)
+        found = self._attempts.get(key)
+        if found is None:
+            wanted = PodClaims.build(typed, self.classes)
+            tokens = TokenTable(wanted, self.kinds, self.selectors, self.features)
+            found = Attempt(wanted, tokens, self.features, budget, empty)
+            self._attempts[key] = found
+            if len(self._attempts) > _KEPT_ATTEMPTS:
+                self._attempts.popitem(last=False)
+        else:
+            self._attempts.move_to_end(key)
+        self._fill(found.tokens)
+        return found
+
+    def slices_of_pool(self, key: PoolKey) -> Mapping[str, SliceEntry]:
+        return self._pools.get(key, {})
+
+    def devices(self) -> Iterable[DeviceEntry]:
+        """Every published device, those of outdated slices too."""
+        for slice in self.slices.values():
+            yield from slice.devices
+
+    # Keeping the indexes up
+
+    def _fill(self, tokens: TokenTable) -> None:
+        known = len(tokens.numbers)
+        if known < len(self.samples):
+            tokens.fill({number: self.samples[number] for number in range(known, len(self.samples))})
+
+    def _gather(self, name: str, labels: Mapping[str, str]) -> NodeView:
+        own = self._by_node.get(name, {})
+        candidates = [*own.values(), *self._unbound.values()]
+        pools = gather(name, labels, candidates, self._pools, self.features, self.holds, self._shared_views)
+        return NodeView(name, labels, pools)
+
+    def _index_slice(self, entry: SliceEntry) -> None:
+        self.slices[entry.name] = entry
+        self._pools.setdefault(entry.key, {})[entry.name] = entry
+        for device in entry.devices:
+            number = device.kind.number
+            self.population[number] += 1
+            if number >= len(self.samples):
+                self.samples.append(device)
+        home = entry.scope.node_name if not entry.per_device else None
+        if home is None:
+            self._unbound[entry.name] = entry
+            self._forget_all_nodes()
+        else:
+            self._by_node.setdefault(home, {})[entry.name] = entry
+            self._forget_node(home)
+            self._forget_pool(entry.key)
+        self.revision += 1
+
+    def _drop_slice(self, name: str, keep_node: str | None) -> None:
+        entry = self.slices.pop(name, None)
+        if entry is None:
+            return
+        pool = self._pools[entry.key]
+        del pool[name]
+        if not pool:
+            del self._pools[entry.key]
+        for device in entry.devices:
+            self.population[device.kind.number] -= 1
+        home = entry.scope.node_name
+        if name in self._unbound:
+            del self._unbound[name]
+            self._forget_all_nodes()
+        elif home is not None:
+            del self._by_node[home][name]
+            if not self._by_node[home] and home != keep_node:
+                del self._by_node[home]
+            self._forget_node(home)
+            self._forget_pool(entry.key)
+        self.revision += 1
+
+    def _release(self, key: str) -> None:
+        ids = self._claims.pop(key, ())
+        for id in ids:
+            left = tuple(hold for hold in self.holds.get(id, ()) if hold.claim != key)
+            if left:
+                self.holds[id] = left
+            else:
+                self.holds.pop(id, None)
+        self._refresh({(id.driver, id.pool) for id in ids})
+
+    def _refresh(self, keys: Iterable[PoolKey]) -> None:
+        for key in keys:
+            for view in self._views_by_pool.get(key, {}).values():
+                view.now = PoolState.of(view, self.holds)
+
+    def _retaint(self, rules: Sequence[DeviceTaintRule]) -> None:
+        for entry in list(self.slices.values()):
+            if any(rule.selects(device.id) for rule in rules for device in entry.devices):
+                fresh = SliceEntry(entry.name, {})
+                for slot in SliceEntry.__slots__:
+                    setattr(fresh, slot, getattr(entry, slot))
+                fresh.fill(
+                    [device.as_published() for device in entry.devices], self.kinds, self.rules.values()
+                )
+                self._drop_slice(entry.name, keep_node=entry.scope.node_name)
+                self._index_slice(fresh)
+        self.revision += 1
+
+    def _forget_node(self, name: str) -> None:
+        view = self._views.pop(name, None)
+        if view is None:
+            return
+        for pool in view.pools:
+            nodes = self._nodes_by_pool.get(pool.key)
+            if nodes is not None:
+                nodes.discard(name)
+            if not nodes:
+                self._views_by_pool.pop(pool.key, None)
+                self._nodes_by_pool.pop(pool.key, None)
+            elif pool.slices[0].scope.node_name is not None:
+                self._views_by_pool.get(pool.key, {}).pop(id(pool), None)
+
+    def _forget_pool(self, key: PoolKey) -> None:
+        for name in list(self._nodes_by_pool.get(key, ())):
+            self._forget_node(name)
+
+    def _forget_all_nodes(self) -> None:
+        self._views.clear()
+        self._shared_views.clear()
+        self._views_by_pool.clear()
+        self._nodes_by_pool.clear()
