@@ -144,7 +144,8 @@ def _container(
             "runAsNonRoot": True,
         },
         "volumeMounts": mounts,
-        "terminationMessagePolicy": "FallbackToLogsOnError",
+        "terminationMessagePath": f"{RUN_DIR}/termination-log",
+        "terminationMessagePolicy": "File",
     }
     if request.cwd is not None:
         container["workingDir"] = request.cwd
@@ -169,9 +170,7 @@ def _placement(policy: SessionPolicy) -> dict[str, Any]:
     return spec
 
 
-def _volumes(
-    request: PodRequest, policy: SessionPolicy
-) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+def _volumes(request: PodRequest, policy: SessionPolicy) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     mounted = sorted(request.materials.secret_data)
     secret = {
         "secretName": secret_name(request.name),

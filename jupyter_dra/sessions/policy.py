@@ -75,7 +75,7 @@ class SessionPolicy:
     allow_config: bool = True
     history_seconds: int = 24 * HOUR
     keep_on_stop: bool = False
-    pod_runtime: str = "jupyter_dra.kernels:PodRuntime"
+    pod_runtime: str = "jupyter_dra.kernels:KernelPods"
 
 
 LOCAL_IMAGE = "jupyter-dra/kernel:local"

@@ -66,7 +66,10 @@ class Target(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class KernelEvent:
-    """Something podside told us: ``kind`` is started, died, idle, busy, usage, lease, closed."""
+    """Something podside told us.
+
+    ``kind`` is started, ready, died, idle, busy, usage, lease, ending or closed.
+    """
 
     kind: str
     params: Mapping[str, Any] = field(default_factory=dict)
@@ -111,8 +114,23 @@ class PodRuntime(Protocol):
     """Makes what goes into a kernel pod and connects to it; implemented by ``jupyter_dra.kernels``."""
 
     def materials(
-        self, *, session_id: str, pod_name: str, facts: Mapping[str, Any], kernel: KernelChoice
-    ) -> PodMaterials: ...
+        self,
+        *,
+        session_id: str,
+        pod_name: str,
+        facts: Mapping[str, Any],
+        kernel: KernelChoice,
+        hold: bool = False,
+        lease: Mapping[str, float | None] | None = None,
+    ) -> PodMaterials:
+        """Everything for one new pod.
+
+        Args:
+            facts: first content of the session.json the kernel can read.
+            hold: the kernel starts only at `Control.start`.
+            lease: ``lease_seconds``, ``longest_seconds``, ``idle_limit_seconds``, counted from podside's start.
+        """
+        ...
 
     def credentials(self, private_data: Mapping[str, bytes], secret_data: Mapping[str, bytes]) -> object:
         """The credentials of `materials`, from what its Secret holds (after a server restart)."""

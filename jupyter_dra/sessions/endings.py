@@ -1,0 +1,202 @@
+"""Why a session ended, in the contract's codes and in plain words. Pure.
+
+Reasons of pods follow kubernetes/kubernetes: pod conditions ``DisruptionTarget`` (pkg/apis/core/types.go), reasons
+of pkg/kubelet/kubelet.go and pkg/kubelet/eviction, and the waiting reasons of pkg/kubelet/images.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+_WORDS: Mapping[str, tuple[str, str]] = {
+    "stopped": ("You stopped the session.", "Start a new one when you need it."),
+    "cancelled": ("The launch was cancelled.", "Start it again when you like."),
+    "stopped-by-admin": ("An administrator stopped the session.", "Ask the administrator why."),
+    "idle": ("The session ended because nothing used it.", "Start again, or ask for a longer idle time."),
+    "lease-over": ("The session's time was over.", "Start again, or extend the next one in time."),
+    "out-of-memory": (
+        "The kernel was killed because it used more host memory than it was given.",
+        "Start again with more host memory.",
+    ),
+    "evicted": (
+        "The node ran short of something and evicted the pod.",
+        "Start again; ask for what you need.",
+    ),
+    "preempted": ("A pod of higher priority took the place.", "Start again; the device may be taken."),
+    "node-drained": ("The node is being emptied for maintenance.", "Start again on another node."),
+    "node-lost": ("The node does not answer any more.", "Start again on another node."),
+    "device-unhealthy": ("The device was taken out of service.", "Start again on another device."),
+    "pod-deleted": ("The kernel's pod was deleted from outside.", "Start again."),
+    "claim-deleted": ("The session's claim was deleted from outside.", "Start again."),
+    "crashed": ("The kernel crashed.", "Look at the log, then start again."),
+    "exited": ("The kernel ended by itself.", "Start again when you need it."),
+    "image": ("The kernel's image cannot be used.", "Check the image's name, or choose another."),
+    "quota": ("The quota of the namespace does not allow it.", "Stop a session, or ask for a larger quota."),
+    "limit-range": (
+        "The namespace does not allow a pod of this size.",
+        "Ask for less cpu or host memory.",
+    ),
+    "class-missing": ("The tier does not exist (any more).", "Choose another tier."),
+    "impossible": ("No device of this cluster can meet the requirement.", "Change the requirement."),
+    "prepare-failed": (
+        "The node could not prepare the device.",
+        "Show this to the administrator; another node may work.",
+    ),
+    "wait-over": ("No device became free in the time you wanted to wait.", "Wait longer, or ask for less."),
+    "launch-timeout": ("The kernel was not ready in time.", "Look at the log and try again."),
+    "server-stopped": ("The Jupyter server stopped and ended the session.", "Start again."),
+}
+CODES = tuple(_WORDS)
+
+_DISRUPTION = {
+    "PreemptionByScheduler": "preempted",
+    "PreemptionByKubeScheduler": "preempted",
+    "DeletionByTaintManager": "node-lost",
+    "EvictionByEvictionAPI": "node-drained",
+    "DeletionByPodGC": "node-lost",
+    "TerminationByKubelet": "evicted",
+    "DeletionByDeviceTaintManager": "device-unhealthy",
+}
+_IMAGE_WAITING = frozenset(
+    {"ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull", "RegistryUnavailable"}
+)
+_BROKEN_WAITING = frozenset({"CreateContainerConfigError", "CreateContainerError", "RunContainerError"})
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """An end code with words; ``detail`` is the cluster's own text."""
+
+    code: str
+    message: str
+    next_step: str | None = None
+    exit_code: int | None = None
+    detail: str | None = None
+    params: Mapping[str, Any] = field(default_factory=dict)
+
+
+def reason(code: str, *, detail: str | None = None, exit_code: int | None = None, **params: Any) -> Reason:
+    """The reason for an end code, in our words; ``detail`` is kept beside them."""
+    message, next_step = _WORDS[code]
+    shown = detail[:1000] if detail else None
+    values = {**params, **({"detail": shown} if shown else {})}
+    return Reason(code, message, next_step, exit_code, shown, values)
+
+
+def reason_of_pod(pod: Mapping[str, Any]) -> Reason | None:
+    """Why a pod ended or is ending, from its status; None while it is well."""
+    status = pod.get("status") or {}
+    disrupted = _disruption(status)
+    container = _container(status)
+    finished = (container.get("state") or {}).get("terminated")
+    told = _told(finished)
+    phase = status.get("phase")
+    if phase not in ("Failed", "Succeeded") and not finished:
+        return disrupted
+    exit_code = finished.get("exitCode") if finished else None
+    if status.get("reason") == "DeadlineExceeded":
+        return reason("lease-over", detail=status.get("message"), exit_code=exit_code)
+    if disrupted is not None:
+        return disrupted
+    if status.get("reason") == "Evicted":
+        return reason("evicted", detail=status.get("message"), exit_code=exit_code)
+    if status.get("reason") in ("NodeLost", "NodeShutdown", "Terminated"):
+        code = "node-lost" if status["reason"] == "NodeLost" else "evicted"
+        return reason(code, detail=status.get("message"), exit_code=exit_code)
+    if finished and finished.get("reason") == "OOMKilled":
+        return reason("out-of-memory", exit_code=exit_code)
+    if told is not None:
+        return told
+    if finished and finished.get("reason") in ("StartError", "ContainerCannotRun"):
+        return reason("image", detail=finished.get("message"), exit_code=exit_code)
+    if status.get("reason") in ("UnexpectedAdmissionError", "OutOfcpu", "OutOfmemory", "NodeAffinity"):
+        return reason("prepare-failed", detail=status.get("message"))
+    if phase == "Succeeded" or exit_code == 0:
+        return reason("exited", exit_code=exit_code)
+    detail = (finished or {}).get("message") or status.get("message")
+    return reason("crashed", detail=detail, exit_code=exit_code, **_signal(exit_code))
+
+
+def _container(status: Mapping[str, Any]) -> Mapping[str, Any]:
+    found = status.get("containerStatuses") or []
+    return found[0] if found else {}
+
+
+def _disruption(status: Mapping[str, Any]) -> Reason | None:
+    for condition in status.get("conditions") or []:
+        if condition.get("type") == "DisruptionTarget" and condition.get("status") == "True":
+            code = _DISRUPTION.get(str(condition.get("reason")), "evicted")
+            return reason(code, detail=condition.get("message"))
+    return None
+
+
+def _told(finished: Mapping[str, Any] | None) -> Reason | None:
+    """What podside wrote as its termination message; data from the pod, so only known codes count."""
+    if not finished:
+        return None
+    try:
+        value = json.loads(str(finished.get("message") or ""))
+        code = value["code"]
+        if code not in (
+            "stopped",
+            "idle",
+            "lease-over",
+            "crashed",
+            "exited",
+            "out-of-memory",
+            "launch-timeout",
+        ):
+            return None
+        death = value.get("death") or {}
+        if code in ("exited", "crashed") and death.get("code") == "out-of-memory":
+            code = "out-of-memory"
+        exit_code = finished.get("exitCode")
+        signal = death.get("signal")
+        extra = {"signal": str(signal)[:20]} if code == "crashed" and signal else {}
+        return reason(code, detail=str(value.get("message") or "")[:500], exit_code=exit_code, **extra)
+    except (ValueError, KeyError, TypeError, AttributeError):
+        return None
+
+
+def _signal(exit_code: int | None) -> dict[str, Any]:
+    return {"signal": exit_code - 128} if exit_code is not None and exit_code > 128 else {}
+
+
+def hopeless_start(pod: Mapping[str, Any]) -> Reason | None:
+    """Why a pod that waits will never start; None while there is hope."""
+    waiting = (_container(pod.get("status") or {}).get("state") or {}).get("waiting") or {}
+    name, detail = waiting.get("reason"), waiting.get("message")
+    if name in _IMAGE_WAITING:
+        image = ((pod.get("spec") or {}).get("containers") or [{}])[0].get("image")
+        return reason("image", detail=detail or str(name), image=image)
+    if name in _BROKEN_WAITING:
+        text = str(detail or name)
+        code = "image" if "runAsNonRoot" in text or "non-root" in text else "crashed"
+        return reason(code, detail=text)
+    return None
+
+
+def hopeless_event(event: Mapping[str, Any]) -> Reason | None:
+    """Why an event about a waiting pod or claim ends all hope; None for the others."""
+    name, text = event.get("reason"), str(event.get("message") or "")
+    if name == "FailedScheduling" and "device class" in text and "does not exist" in text:
+        return reason("class-missing", detail=text)
+    if name == "FailedResourceClaimCreation":
+        if "exceeded quota" in text:
+            return reason("quota", detail=text)
+        if "not found" in text:
+            return reason("claim-deleted", detail=text)
+    if name == "FailedPrepareDynamicResources" and int(event.get("count") or 1) >= 3:
+        return reason("prepare-failed", detail=text)
+    if name == "InspectFailed" or (name == "Failed" and "InvalidImageName" in text):
+        return reason("image", detail=text)
+    return None
+
+
+def reason_of_error(code: str, detail: str) -> Reason:
+    """The reason for a request the API server refused during a launch."""
+    known = {"quota": "quota", "limit-range": "limit-range"}
+    return reason(known.get(code, "crashed"), detail=detail) if code in known else Reason(code, detail)

@@ -1,0 +1,248 @@
+"""From a session's objects to a connected kernel: waiting, steps, and the early end of hopeless starts."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Mapping
+from typing import Any
+
+from ..errors import ClusterError, DRAError
+from .endings import Reason, reason, reason_of_error
+from .live import LiveKernel, LiveSession, Made
+from .making import Context, make_claim, make_pod, pod_facts, remember, set_owners
+from .progress import Progress, claim_name_of, progress
+from .record import Wait
+
+log = logging.getLogger(__name__)
+
+_DIAL_FIRST, _DIAL_MOST = 0.01, 0.5
+_PLAN_PAUSE = 1.0
+_UNSEEN = 5.0
+
+
+class Failed(Exception):
+    """A launch that cannot go on; ``reason`` says why."""
+
+    def __init__(self, reason: Reason) -> None:
+        super().__init__(reason.message)
+        self.reason = reason
+
+
+async def launch_kernel(ctx: Context, session: LiveSession, kernel: LiveKernel, *, first: bool) -> None:
+    """Make the objects, wait until the pod runs, connect; raises Failed.
+
+    Args:
+        first: this kernel's steps are the session's steps; claim and kernel are made.
+    """
+    namespace = session.namespace
+    pods, claims = ctx.caches.pods(namespace), ctx.caches.claims(namespace)
+    try:
+        await asyncio.gather(pods.ready(), claims.ready())
+        remember(ctx, session)
+        if first and session.claim is not None:
+            await make_claim(ctx, session)
+        elif first:
+            session.done("claim-created", claim=session.claim_name or session.template)
+        if first:
+            session.begin("allocated")
+        await make_pod(ctx, session, kernel)
+    except DRAError as error:
+        raise Failed(_refused(error)) from error
+    remember(ctx, session)
+    owners = asyncio.create_task(set_owners(ctx, session, kernel), name=f"owners {kernel.pod_name}")
+    try:
+        await _wait_running(ctx, session, kernel, first=first)
+        await _connect(ctx, session, kernel, first=first)
+        await owners
+    except DRAError as error:
+        raise Failed(_refused(error)) from error
+    finally:
+        owners.cancel()
+        await asyncio.gather(owners, return_exceptions=True)
+
+
+def _refused(error: DRAError) -> Reason:
+    if error.code in ("quota", "limit-range"):
+        return reason_of_error(error.code, error.message)
+    return Reason(error.code, error.message, error.next_step, params=error.params)
+
+
+def look(ctx: Context, session: LiveSession, kernel: LiveKernel, seen: set[str]) -> Progress:
+    """The progress of one kernel from the caches; ``seen`` remembers what was there before."""
+    pod = ctx.caches.pods(session.namespace).get(kernel.pod_name, session.namespace)
+    if pod is not None and not _is(pod, kernel.pod):
+        pod = None
+    claim = None
+    if session.claim_name is None and pod is not None:
+        session.claim_name = claim_name_of(pod)
+    if session.claim_name is not None:
+        claim = ctx.caches.claims(session.namespace).get(session.claim_name, session.namespace)
+        if claim is not None and session.claim is not None and not _is(claim, session.claim):
+            claim = None
+    if pod is not None:
+        seen.add("pod")
+    if claim is not None:
+        seen.add("claim")
+    events: list[Mapping[str, Any]] = []
+    if (pod is not None and not (pod.get("spec") or {}).get("nodeName")) or (pod is not None and (pod.get("status") or {}).get("phase") == "Pending"):
+        events = _events(ctx, session, pod)
+    return progress(
+        pod,
+        claim,
+        events,
+        seen_pod="pod" in seen,
+        seen_claim="claim" in seen,
+        describe=ctx.inventory.describe,
+    )
+
+
+def _is(obj: Mapping[str, Any], made: Made | None) -> bool:
+    return made is None or made.uid is None or obj["metadata"].get("uid") == made.uid
+
+
+def _events(ctx: Context, session: LiveSession, pod: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    uid = pod["metadata"]["uid"]
+    cache = ctx.caches.events(session.namespace)
+    about = [event for event in cache if (event.get("involvedObject") or {}).get("uid") == uid]
+    return sorted(about, key=lambda event: str(event.get("lastTimestamp") or ""))
+
+
+async def _wait_running(ctx: Context, session: LiveSession, kernel: LiveKernel, *, first: bool) -> None:
+    """Follow pod and claim until the container runs; keeps steps, devices and the wait current."""
+    seen: set[str] = set()
+    started = ctx.clock()
+    launch_until: float | None = None
+    while True:
+        session.touched.clear()
+        now = look(ctx, session, kernel, seen)
+        if now.devices and now.devices != session.devices:
+            session.devices = now.devices
+            session.simulated = session.simulated or any(d.facts.get("simulated") for d in now.devices)
+        if first:
+            _mark(session, kernel, now)
+        if now.failure is not None:
+            raise Failed(now.failure)
+        if now.running:
+            return
+        if now.allocated and launch_until is None:
+            launch_until = ctx.clock() + ctx.policy.launch
+        limit = launch_until if launch_until is not None else _wait_limit(ctx, session, started)
+        if launch_until is None:
+            await _explain_wait(ctx, session, now)
+        left = limit - ctx.clock()
+        if left <= 0:
+            code = "launch-timeout" if launch_until is not None else "wait-over"
+            raise Failed(reason(code, detail=now.waiting_text))
+        try:
+            async with asyncio.timeout(min(left, _PLAN_PAUSE if launch_until is None else left)):
+                await session.touched.wait()
+        except TimeoutError:
+            await _confirm_unseen(ctx, session, kernel, seen, started)
+
+
+def _wait_limit(ctx: Context, session: LiveSession, started: float) -> float:
+    """Until when a device may come: the user's wait, else the launch limit; a lost race without wait ends soon."""
+    if session.wait_until is not None:
+        return session.wait_until
+    if session.wait is not None:
+        return session.wait.since + _UNSEEN
+    return started + ctx.policy.launch
+
+
+def _mark(session: LiveSession, kernel: LiveKernel, now: Progress) -> None:
+    if now.allocated:
+        if session.wait is not None:
+            session.wait = None
+            session.set_state("starting")
+        node = now.node or (now.devices[0].node if now.devices else None)
+        session.done("allocated", devices=[d.as_dict() for d in now.devices], node=node)
+        session.begin("scheduled")
+    if now.scheduled:
+        session.done("scheduled", node=now.node)
+        session.begin("image-pulled", image=kernel.image)
+    if now.running:
+        session.done("image-pulled")
+        session.begin("kernel-starting", kernel=kernel.choice.display_name)
+
+
+async def _explain_wait(ctx: Context, session: LiveSession, now: Progress) -> None:
+    """Ask the planner why it waits; ends the wait when there is no hope."""
+    verdict = ctx.inventory.verdict(session)
+    if verdict is None:
+        return
+    if verdict["verdict"] == "impossible" and verdict["certainty"]["sure"] and not session.force:
+        raise Failed(reason("impossible", reasons=verdict["reasons"]))
+    if verdict["verdict"] not in ("busy", "unknown"):
+        return
+    reasons = tuple(verdict["reasons"])
+    change = ctx.inventory.next_change(verdict)
+    since = session.wait.since if session.wait else ctx.clock()
+    wait = Wait(since, session.wait_until, reasons, change)
+    if session.wait != wait:
+        session.wait = wait
+        session.set_state("waiting")
+        session.changed("state")
+
+
+async def _confirm_unseen(
+    ctx: Context, session: LiveSession, kernel: LiveKernel, seen: set[str], started: float
+) -> None:
+    """A pod that the watch never showed may have been deleted before; ask once in a while."""
+    if "pod" in seen or ctx.clock() - started < _UNSEEN or kernel.pod is None:
+        return
+    from ..errors import NotFoundError
+
+    try:
+        await ctx.client.get("Pod", kernel.pod_name, session.namespace)
+    except NotFoundError:
+        raise Failed(reason("pod-deleted")) from None
+
+
+async def _connect(ctx: Context, session: LiveSession, kernel: LiveKernel, *, first: bool) -> None:
+    """Dial podside until it answers, tell it the facts, have the kernel started."""
+    await dial(ctx, session, kernel, until=time.monotonic() + ctx.policy.launch)
+    control = kernel.control
+    assert control is not None
+    await control.facts(pod_facts(session, kernel))
+    await control.start()
+    if first:
+        session.done("kernel-starting")
+        session.begin("connected")
+        session.done("connected", transport=kernel.target.transport if kernel.target else None)
+
+
+async def dial(ctx: Context, session: LiveSession, kernel: LiveKernel, *, until: float) -> None:
+    """Set the kernel's target and control connection; raises Failed when the pod ends or time is over."""
+    pods, namespace = ctx.caches.pods(session.namespace), session.namespace
+
+    def lookup() -> Mapping[str, Any] | None:
+        return pods.get(kernel.pod_name, namespace)
+
+    pause, seen = _DIAL_FIRST, {"pod"}
+    last: ClusterError | None = None
+    while time.monotonic() < until:
+        now = look(ctx, session, kernel, seen)
+        if now.failure is not None:
+            raise Failed(now.failure)
+        pod = lookup()
+        if pod is None:
+            raise Failed(reason("pod-deleted"))
+        try:
+            mode = await ctx.reach.choose(pod, kernel.port)
+            kernel.target = ctx.reach.target(pod, kernel.port, lookup, mode)
+            kernel.control = await ctx.runtime.connect(kernel.target, kernel.credentials)
+            return
+        except ClusterError as error:
+            if error.code in ("impostor", "address-refused", "forbidden"):
+                raise Failed(Reason(error.code, error.message, error.next_step)) from error
+            last = error
+        session.touched.clear()
+        try:
+            async with asyncio.timeout(pause):
+                await session.touched.wait()
+        except TimeoutError:
+            pass
+        pause = min(pause * 1.5, _DIAL_MOST)
+    raise Failed(reason("launch-timeout", detail=last.message if last else None))

@@ -1,0 +1,231 @@
+"""A session that this process looks after: its changing state, with one owner (the background loop)."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from ..claims import Requirement
+from ..cluster import PodTarget
+from .endings import Reason
+from .ports import Control, KernelChoice, KernelHandle, PodMaterials, SessionEvent
+from .record import (
+    STEPS,
+    DeviceRecord,
+    Ended,
+    KernelRecord,
+    Lease,
+    SessionRecord,
+    Step,
+    Wait,
+)
+
+
+@dataclass(slots=True)
+class Made:
+    """An object we asked the API server to make; ``uid`` is None until (and unless) it answered."""
+
+    kind: str
+    name: str
+    nonce: str
+    uid: str | None = None
+    sent: bool = False
+
+
+@dataclass(slots=True)
+class LiveKernel:
+    """One kernel of a live session and the pod it runs in."""
+
+    id: str
+    choice: KernelChoice
+    pod_name: str
+    notebook: str | None = None
+    image: str = ""
+    cwd: str | None = None
+    pod: Made | None = None
+    secret: Made | None = None
+    materials: PodMaterials | None = field(default=None, repr=False)
+    credentials: object = field(default=None, repr=False)
+    port: int = 0
+    target: PodTarget | None = None
+    control: Control | None = field(default=None, repr=False)
+    state: str = "starting"
+    last_activity: float | None = None
+    idle_since: float | None = None
+    usage: Mapping[str, Any] | None = None
+    reason: Reason | None = None
+    task: asyncio.Task[None] | None = field(default=None, repr=False)
+    connected: asyncio.Event = field(default_factory=asyncio.Event, repr=False)
+    gone: bool = False
+
+    def record(self) -> KernelRecord:
+        return KernelRecord(
+            id=self.id,
+            name=self.choice.name,
+            pod=self.pod_name,
+            notebook=self.notebook,
+            state=self.state,
+            last_activity=self.last_activity,
+            transport=self.target.transport if self.target else None,
+            pod_uid=self.pod.uid if self.pod else None,
+            usage=self.usage,
+        )
+
+    def handle(self, session_id: str) -> KernelHandle:
+        assert self.target is not None and self.control is not None
+        return KernelHandle(
+            session_id=session_id,
+            kernel_id=self.id,
+            pod_name=self.pod_name,
+            pod_uid=self.target.pod_uid,
+            kernel=self.choice,
+            target=self.target,
+            credentials=self.credentials,
+            control=self.control,
+        )
+
+
+@dataclass(slots=True)
+class LiveSession:
+    """Everything that changes about one session; `record` is its value now."""
+
+    id: str
+    name: str
+    namespace: str
+    user: str
+    server: str
+    requirement: Requirement
+    created_at: float
+    lease: Lease
+    emit: Callable[[SessionEvent], None] = field(repr=False)
+    clock: Callable[[], float] = field(repr=False)
+    claim_name: str | None = None
+    template: str | None = None
+    claim: Made | None = None
+    manifest: dict[str, Any] | None = field(default=None, repr=False)
+    predicted: frozenset[tuple[str, str, str]] = frozenset()
+    state: str = "starting"
+    kernels: list[LiveKernel] = field(default_factory=list)
+    steps: dict[str, Step] = field(default_factory=lambda: {code: Step(code) for code in STEPS})
+    devices: tuple[DeviceRecord, ...] = ()
+    wait: Wait | None = None
+    wait_until: float | None = None
+    force: bool = False
+    usage: Mapping[str, Any] | None = None
+    price: Mapping[str, Any] | None = None
+    ready_at: float | None = None
+    ended: Ended | None = None
+    ending: Reason | None = None
+    ended_by: str | None = None
+    simulated: bool = False
+    lost_fields: tuple[str, ...] = ()
+    history: list[Mapping[str, Any]] = field(default_factory=list)
+    revision: int = 0
+    next_index: int = 0
+    image: str | None = None
+    adopted: bool = False
+    creating: set[asyncio.Task[Any]] = field(default_factory=set, repr=False)
+    touched: asyncio.Event = field(default_factory=asyncio.Event, repr=False)
+    finished: asyncio.Event = field(default_factory=asyncio.Event, repr=False)
+    releasing: asyncio.Task[None] | None = field(default=None, repr=False)
+
+    @property
+    def made_by_us(self) -> bool:
+        return self.claim is not None
+
+    @property
+    def activity(self) -> str | None:
+        states = [kernel.state for kernel in self.kernels if not kernel.gone]
+        for state in ("busy", "starting", "idle"):
+            if state in states:
+                return state
+        return None
+
+    def kernel(self, kernel_id: str | None) -> LiveKernel | None:
+        """The kernel of this id; the first one for None."""
+        for kernel in self.kernels:
+            if kernel_id is None or kernel.id == kernel_id:
+                return kernel
+        return None
+
+    def changed(self, change: str, *, step: Step | None = None, code: str | None = None) -> None:
+        """Count the change and tell it."""
+        self.revision += 1
+        told = {"code": step.code, "state": step.state} if step is not None else None
+        self.emit(SessionEvent(self.id, self.revision, change, self.state, told, code))
+
+    def set_state(self, state: str) -> None:
+        if state != self.state:
+            self.state = state
+            self.changed("state")
+
+    def begin(self, code: str, **params: Any) -> None:
+        """A step begins now; telling it twice keeps the first time."""
+        step = self.steps[code]
+        if step.state == "todo":
+            self._step(replace(step, state="doing", started_at=self.clock(), params=params))
+
+    def done(self, code: str, **params: Any) -> None:
+        """A step is done now; begins it as well when it had not."""
+        step = self.steps[code]
+        if step.state not in ("done", "failed"):
+            now = self.clock()
+            merged = {**step.params, **params}
+            started = step.started_at if step.started_at is not None else now
+            self._step(replace(step, state="done", started_at=started, ended_at=now, params=merged))
+
+    def fail_step(self) -> None:
+        """The step that is under way failed."""
+        for step in self.steps.values():
+            if step.state == "doing":
+                self._step(replace(step, state="failed", ended_at=self.clock()))
+
+    def _step(self, step: Step) -> None:
+        self.steps[step.code] = step
+        self.changed("step", step=step)
+
+    def touch(self) -> None:
+        """Wake whoever waits for a change of this session's objects."""
+        self.touched.set()
+
+    def record(self) -> SessionRecord:
+        idle = [k.idle_since for k in self.kernels if not k.gone]
+        idle_since = max((at for at in idle if at is not None), default=None) if all(idle) else None
+        return SessionRecord(
+            id=self.id,
+            name=self.name,
+            state=self.state,
+            namespace=self.namespace,
+            user=self.user,
+            server=self.server,
+            requirement=shown_requirement(self.requirement),
+            claim_name=self.claim_name,
+            made_by_us=self.made_by_us,
+            created_at=self.created_at,
+            revision=self.revision,
+            template=self.template,
+            activity=self.activity if self.state == "running" else None,
+            devices=self.devices,
+            kernels=tuple(kernel.record() for kernel in self.kernels if not kernel.gone or self.ended),
+            steps=tuple(self.steps.values()),
+            wait=self.wait,
+            lease=replace(self.lease, idle_since=idle_since),
+            usage=self.usage,
+            price=self.price,
+            ready_at=self.ready_at,
+            ended=self.ended,
+            simulated=self.simulated,
+            lost_fields=self.lost_fields,
+            history=tuple(self.history),
+            image=self.image,
+        )
+
+
+def shown_requirement(requirement: Requirement) -> dict[str, Any]:
+    """The requirement as it may be shown and kept: values of ``env`` are masked (threat T18)."""
+    value = requirement.as_dict()
+    if value.get("env"):
+        value["env"] = dict.fromkeys(value["env"], "***")
+    return value

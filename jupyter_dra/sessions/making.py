@@ -1,0 +1,245 @@
+"""Creating a session's objects, so that whatever happens we know what to take back."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import secrets
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ..claims import labels, names
+from ..cluster import KubeClient, Reach, dropped_fields, ensure_created
+from .caches import Caches
+from .identity import Identity
+from .inventory import InventoryFeed
+from .live import LiveKernel, LiveSession, Made, shown_requirement
+from .pods import MADE_CLAIM, PodRequest, build_pod, build_secret, secret_name
+from .policy import LOCAL_IMAGE, SessionPolicy
+from .ports import PodRuntime
+from .seal import DIGEST, LAUNCH, LEASE, digest_of, lease_text, seal
+from .store import SessionStore
+
+log = logging.getLogger(__name__)
+
+KERNEL_NOTE = labels.PREFIX + "kernel"
+CREATED = labels.PREFIX + "created"
+
+
+@dataclass(slots=True)
+class Context:
+    """What every part of the session service works with; one per cluster."""
+
+    client: KubeClient
+    caches: Caches
+    identity: Identity
+    policy: SessionPolicy
+    runtime: PodRuntime
+    store: SessionStore
+    reach: Reach
+    inventory: InventoryFeed
+    clock: Callable[[], float]
+
+
+def new_id(name: str) -> str:
+    """A session id: slug of the name and a random suffix (threat T30)."""
+    suffix = "".join(secrets.choice(names.SUFFIX_ALPHABET) for _ in range(names.SUFFIX_LENGTH))
+    return names.session_id(name, suffix)
+
+
+def default_image(ctx: Context) -> str:
+    if ctx.policy.image is not None:
+        return ctx.policy.image
+    return LOCAL_IMAGE if ctx.client.choice.is_local else ctx.policy.fallback_image
+
+
+def session_labels(ctx: Context, session: LiveSession) -> dict[str, str]:
+    return {
+        labels.MANAGED_BY: labels.MANAGED_BY_VALUE,
+        labels.SESSION: session.id,
+        labels.USER: ctx.identity.user_label,
+        labels.SERVER: ctx.identity.server_label,
+    }
+
+
+def session_annotations(ctx: Context, session: LiveSession) -> dict[str, str]:
+    return {
+        labels.NAME: session.name,
+        labels.USER: session.user,
+        labels.SERVER: session.server,
+        labels.REQUIREMENT: json.dumps(shown_requirement(session.requirement)),
+        CREATED: str(int(session.created_at)),
+        MADE_CLAIM: "true" if session.made_by_us else "false",
+    }
+
+
+async def make_claim(ctx: Context, session: LiveSession) -> None:
+    """Create the session's claim; ends the step claim-created and notes fields the server dropped."""
+    manifest, made = session.manifest, session.claim
+    assert manifest is not None and made is not None
+    session.begin("claim-created", claim=made.name)
+    meta = manifest.setdefault("metadata", {})
+    meta.update(name=made.name, namespace=session.namespace)
+    meta["labels"] = {**(meta.get("labels") or {}), **session_labels(ctx, session)}
+    notes = {**session_annotations(ctx, session), LAUNCH: made.nonce}
+    meta["annotations"] = {**(meta.get("annotations") or {}), **notes}
+    stored = await _create(ctx, session, made, seal(manifest, ctx.identity.key))
+    lost = dropped_fields(manifest.get("spec"), stored.get("spec"), "spec")
+    if lost:
+        log.warning("The cluster dropped %s of claim %s", ", ".join(lost), made.name)
+        session.lost_fields = tuple(lost)
+    session.done("claim-created", claim=made.name)
+
+
+async def make_pod(ctx: Context, session: LiveSession, kernel: LiveKernel, *, hold: bool = False) -> None:
+    """Create the kernel's Secret and pod; the owners are set by `set_owners`."""
+    now, policy = ctx.clock(), ctx.policy
+    lease = {
+        "lease_seconds": max(1.0, (session.lease.ends_at or now) - now),
+        "longest_seconds": max(1.0, (session.lease.longest_until or now) - now),
+        "idle_limit_seconds": session.lease.idle_seconds,
+    }
+    kernel.materials = ctx.runtime.materials(
+        session_id=session.id,
+        pod_name=kernel.pod_name,
+        facts=pod_facts(session, kernel),
+        kernel=kernel.choice,
+        hold=hold,
+        lease=lease,
+    )
+    kernel.credentials = kernel.materials.credentials
+    kernel.port = kernel.materials.port
+    kernel.secret = Made("Secret", secret_name(kernel.pod_name), secrets.token_hex(16))
+    kernel.pod = Made("Pod", kernel.pod_name, secrets.token_hex(16))
+    wish = session.requirement
+    notes = session_annotations(ctx, session)
+    if kernel.notebook:
+        notes[labels.NOTEBOOK] = kernel.notebook
+    choice = kernel.choice
+    shown = {
+        "name": choice.name,
+        "display_name": choice.display_name,
+        "interrupt_mode": choice.interrupt_mode,
+    }
+    notes[KERNEL_NOTE] = json.dumps(shown)
+    ends_at = session.lease.ends_at or now
+    notes[LEASE] = lease_text(
+        ctx.identity.key, session.id, ends_at=ends_at, idle_seconds=session.lease.idle_seconds
+    )
+    request = PodRequest(
+        name=kernel.pod_name,
+        namespace=session.namespace,
+        claim=session.claim_name or session.template or "",
+        template=session.template is not None,
+        image=kernel.image,
+        cpu=wish.cpu or policy.cpu,
+        host_memory=wish.host_memory or policy.host_memory,
+        materials=kernel.materials,
+        user_label=ctx.identity.user_label,
+        volumes=wish.volumes,
+        labels={**session_labels(ctx, session), labels.KERNEL_ID: kernel.id},
+        annotations=notes,
+        cwd=kernel.cwd if ctx.client.choice.is_local else None,
+    )
+    secret, pod = build_secret(request), build_pod(request, policy)
+    secret["metadata"]["annotations"] = {LAUNCH: kernel.secret.nonce, MADE_CLAIM: notes[MADE_CLAIM]}
+    pod["metadata"]["annotations"][LAUNCH] = kernel.pod.nonce
+    pod["metadata"]["annotations"][DIGEST] = digest_of(kernel.materials.secret_data)
+    await _create(ctx, session, kernel.secret, seal(secret, ctx.identity.key))
+    await _create(ctx, session, kernel.pod, seal(pod, ctx.identity.key))
+
+
+async def set_owners(ctx: Context, session: LiveSession, kernel: LiveKernel) -> None:
+    """Make the pod own its Secret and the claim (several pods may own it), so that nothing outlives it."""
+    assert kernel.pod is not None and kernel.secret is not None and kernel.pod.uid is not None
+    owner = {"apiVersion": "v1", "kind": "Pod", "name": kernel.pod_name, "uid": kernel.pod.uid}
+
+    async def own(made: Made) -> None:
+        patch = {"metadata": {"uid": made.uid, "ownerReferences": [owner]}}
+        # Strategic merge adds to the list by uid, so that other pods of the session stay owners.
+        await ctx.client.patch(made.kind, made.name, patch, session.namespace, type="strategic")
+
+    targets = [kernel.secret, *([session.claim] if session.claim is not None else [])]
+    await asyncio.gather(*(own(made) for made in targets))
+
+
+def pod_facts(session: LiveSession, kernel: LiveKernel) -> dict[str, Any]:
+    """What the kernel may know about its session; no names of other people, no secrets."""
+    return {
+        "session": session.id,
+        "name": session.name,
+        "claim": session.claim_name,
+        "namespace": session.namespace,
+        "requirement": shown_requirement(session.requirement),
+        "kernel_id": kernel.id,
+        "pod": kernel.pod_name,
+        "image": kernel.image,
+        "notebooks": sorted({k.notebook for k in session.kernels if k.notebook}),
+        "kernels": len([k for k in session.kernels if not k.gone]),
+        "simulated": session.simulated,
+        "devices": [{**device.as_dict(), **device.facts} for device in session.devices],
+    }
+
+
+async def _create(ctx: Context, session: LiveSession, made: Made, obj: Mapping[str, Any]) -> dict[str, Any]:
+    """Create one object; a cancellation meanwhile leaves the request running, to be taken back later."""
+
+    async def send() -> dict[str, Any]:
+        made.sent = True
+        stored = await ensure_created(ctx.client, obj, proof=LAUNCH)
+        made.uid = stored["metadata"]["uid"]
+        return stored
+
+    task = asyncio.create_task(send(), name=f"create {made.kind} {made.name}")
+    session.creating.add(task)
+    task.add_done_callback(session.creating.discard)
+    return await asyncio.shield(task)
+
+
+def remember(ctx: Context, session: LiveSession, **more: Any) -> None:
+    """Write our own record of the session (uids, nonces, owner): what proves its objects later."""
+    kernels = [
+        {
+            "id": kernel.id,
+            "pod": kernel.pod_name,
+            "pod_uid": kernel.pod.uid if kernel.pod else None,
+            "pod_nonce": kernel.pod.nonce if kernel.pod else None,
+            "secret_uid": kernel.secret.uid if kernel.secret else None,
+            "secret_nonce": kernel.secret.nonce if kernel.secret else None,
+            "notebook": kernel.notebook,
+        }
+        for kernel in session.kernels
+    ]
+    claim = session.claim
+    value: dict[str, Any] = {
+        "v": 1,
+        "id": session.id,
+        "name": session.name,
+        "context": ctx.client.context,
+        "namespace": session.namespace,
+        "user": session.user,
+        "server": session.server,
+        "created_at": session.created_at,
+        "ready_at": session.ready_at,
+        "requirement": shown_requirement(session.requirement),
+        "claim": {
+            "name": session.claim_name,
+            "uid": claim.uid if claim else None,
+            "nonce": claim.nonce if claim else None,
+            "made_by_us": session.made_by_us,
+            "template": session.template,
+        },
+        "kernels": kernels,
+        "lease": {
+            "ends_at": session.lease.ends_at,
+            "longest_until": session.lease.longest_until,
+            "idle_seconds": session.lease.idle_seconds,
+        },
+        **more,
+    }
+    try:
+        ctx.store.write(session.id, value)
+    except OSError as error:
+        log.warning("The session's record cannot be written: %s", error)

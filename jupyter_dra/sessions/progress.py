@@ -1,0 +1,115 @@
+"""How far a launch has come, read from pod and claim as the watches know them. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from .endings import Reason, hopeless_event, hopeless_start, reason, reason_of_pod
+from .record import DeviceRecord
+
+Labels = Callable[[str, str, str], tuple[str | None, Mapping[str, Any]]]
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """What is true now; ``failure`` ends the launch."""
+
+    allocated: bool = False
+    scheduled: bool = False
+    running: bool = False
+    node: str | None = None
+    devices: tuple[DeviceRecord, ...] = ()
+    failure: Reason | None = None
+    waiting_text: str | None = None
+    params: Mapping[str, Any] = field(default_factory=dict)
+
+
+def progress(
+    pod: Mapping[str, Any] | None,
+    claim: Mapping[str, Any] | None,
+    events: Iterable[Mapping[str, Any]] = (),
+    *,
+    seen_pod: bool = True,
+    seen_claim: bool = True,
+    describe: Labels | None = None,
+) -> Progress:
+    """Read the state of a starting kernel.
+
+    Args:
+        pod, claim: as the watch knows them; None before they were seen and after they are gone.
+        events: about the pod and the claim.
+        seen_pod, seen_claim: whether the watch ever knew them, which tells the two kinds of None apart.
+        describe: gives a device's label and facts by (driver, pool, device).
+    """
+    if pod is None and seen_pod:
+        return Progress(failure=reason("pod-deleted"))
+    if claim is None and seen_claim:
+        return Progress(failure=reason("claim-deleted"))
+    devices = devices_of(claim, describe) if claim is not None else ()
+    allocated = bool(((claim or {}).get("status") or {}).get("allocation"))
+    if claim is not None and claim["metadata"].get("deletionTimestamp"):
+        return Progress(allocated, devices=devices, failure=reason("claim-deleted"))
+    if pod is None:
+        return Progress(allocated, devices=devices)
+    status = pod.get("status") or {}
+    node = (pod.get("spec") or {}).get("nodeName")
+    failure = reason_of_pod(pod) or hopeless_start(pod)
+    if failure is None and pod["metadata"].get("deletionTimestamp"):
+        failure = reason("pod-deleted")
+    waiting_text = None
+    for event in events:
+        failure = failure or hopeless_event(event)
+        if event.get("reason") in ("FailedScheduling", "FailedMount", "FailedPrepareDynamicResources"):
+            waiting_text = str(event.get("message") or "")[:1000]
+    states = status.get("containerStatuses") or [{}]
+    running = bool((states[0].get("state") or {}).get("running"))
+    return Progress(
+        allocated=allocated,
+        scheduled=bool(node),
+        running=running and bool(status.get("podIP")),
+        node=node,
+        devices=devices,
+        failure=failure,
+        waiting_text=waiting_text,
+    )
+
+
+def devices_of(claim: Mapping[str, Any], describe: Labels | None = None) -> tuple[DeviceRecord, ...]:
+    """The devices a claim holds, in the allocator's order."""
+    allocation = (claim.get("status") or {}).get("allocation") or {}
+    node = node_of(allocation)
+    found = []
+    for result in (allocation.get("devices") or {}).get("results") or []:
+        key = (result["driver"], result["pool"], result["device"])
+        label, facts = describe(*key) if describe else (None, {})
+        consumed = result.get("consumedCapacity")
+        share = {"id": result.get("shareID"), "consumed": consumed} if consumed else None
+        found.append(
+            DeviceRecord(result.get("request", ""), *key, node=node, label=label, share=share, facts=facts)
+        )
+    return tuple(found)
+
+
+def node_of(allocation: Mapping[str, Any]) -> str | None:
+    """The one node an allocation is bound to; None when several would do."""
+    terms = (allocation.get("nodeSelector") or {}).get("nodeSelectorTerms") or []
+    for term in terms:
+        for expression in [*(term.get("matchFields") or []), *(term.get("matchExpressions") or [])]:
+            if expression.get("key") in ("metadata.name", "kubernetes.io/hostname"):
+                values = expression.get("values") or []
+                if expression.get("operator") == "In" and len(values) == 1:
+                    return str(values[0])
+    return None
+
+
+def claim_name_of(pod: Mapping[str, Any]) -> str | None:
+    """The claim a pod uses, also one that was generated from a template."""
+    for entry in (pod.get("spec") or {}).get("resourceClaims") or []:
+        if entry.get("resourceClaimName"):
+            return str(entry["resourceClaimName"])
+    for entry in (pod.get("status") or {}).get("resourceClaimStatuses") or []:
+        if entry.get("resourceClaimName"):
+            return str(entry["resourceClaimName"])
+    return None

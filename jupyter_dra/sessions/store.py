@@ -1,0 +1,81 @@
+"""Our own record of each session on disk: what labels alone cannot prove, and how ended ones ended."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+_LIMIT = 256 * 1024
+
+
+class SessionStore:
+    """One small JSON file per session (0600 in a 0700 folder), shared by all processes of one data folder.
+
+    With ``folder`` None it keeps everything in memory.
+    """
+
+    def __init__(self, folder: Path | None) -> None:
+        self._folder = folder / "sessions" if folder is not None else None
+        self._memory: dict[str, dict[str, Any]] = {}
+        if self._folder is not None:
+            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+
+    def _path(self, session_id: str) -> Path | None:
+        # Ids are checked names (slug and suffix), so they cannot leave the folder.
+        if self._folder is None or "/" in session_id or session_id.startswith("."):
+            return None
+        return self._folder / f"{session_id}.json"
+
+    def read(self, session_id: str) -> dict[str, Any] | None:
+        path = self._path(session_id)
+        if path is None:
+            return self._memory.get(session_id)
+        try:
+            if path.stat().st_size > _LIMIT:
+                return None
+            value = json.loads(path.read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            return None
+        return value if isinstance(value, dict) else None
+
+    def write(self, session_id: str, value: Mapping[str, Any]) -> None:
+        """Replace the session's record atomically."""
+        path = self._path(session_id)
+        if path is None:
+            self._memory[session_id] = dict(value)
+            return
+        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".new-")
+        try:
+            with os.fdopen(handle, "w", encoding="utf-8") as file:
+                json.dump(value, file)
+            os.replace(temporary, path)
+        except BaseException:
+            Path(temporary).unlink(missing_ok=True)
+            raise
+
+    def update(self, session_id: str, **changes: Any) -> None:
+        self.write(session_id, {**(self.read(session_id) or {}), **changes})
+
+    def remove(self, session_id: str) -> None:
+        path = self._path(session_id)
+        if path is None:
+            self._memory.pop(session_id, None)
+        else:
+            path.unlink(missing_ok=True)
+
+    def ids(self) -> list[str]:
+        if self._folder is None:
+            return list(self._memory)
+        return sorted(path.stem for path in self._folder.glob("[!.]*.json"))
+
+    def sweep(self, before: float) -> None:
+        """Forget ended sessions whose end lies before ``before`` (epoch seconds)."""
+        for session_id in self.ids():
+            value = self.read(session_id)
+            ended = (value or {}).get("ended_at")
+            if isinstance(ended, int | float) and ended < before:
+                self.remove(session_id)

@@ -1,0 +1,191 @@
+"""After a kernel is connected: follow podside and the pod until one of them says it is over."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from typing import Any
+
+from ..errors import DRAError
+from .endings import CODES, Reason, reason
+from .launch import Failed, dial, look
+from .live import LiveKernel, LiveSession
+from .making import Context
+from .ports import KernelEvent
+from .record import epoch
+
+log = logging.getLogger(__name__)
+
+DEAD_PATIENCE = 20.0
+"""Seconds in which a provisioner may restart a dead kernel before it counts as ended."""
+ENDING_PATIENCE = 10.0
+REDIAL_LIMIT = 120.0
+
+
+async def supervise(ctx: Context, session: LiveSession, kernel: LiveKernel) -> Reason:
+    """Keep state, usage and connection of one kernel current; returns why it ended."""
+    follower = _Follower(ctx, session, kernel)
+    try:
+        return await follower.run()
+    finally:
+        await follower.close()
+
+
+class _Follower:
+    def __init__(self, ctx: Context, session: LiveSession, kernel: LiveKernel) -> None:
+        self.ctx, self.session, self.kernel = ctx, session, kernel
+        self.told: Reason | None = None
+        self.told_at = 0.0
+        self.dead_at: float | None = None
+        self.death: Reason | None = None
+        self.silent_since: float | None = None
+        self.reader: asyncio.Task[None] | None = None
+
+    async def close(self) -> None:
+        if self.reader is not None:
+            self.reader.cancel()
+            await asyncio.gather(self.reader, return_exceptions=True)
+        control, self.kernel.control = self.kernel.control, None
+        if control is not None:
+            await control.close()
+
+    async def run(self) -> Reason:
+        self.reader = asyncio.create_task(self._read(), name=f"podside {self.kernel.pod_name}")
+        seen = {"pod", "claim"}
+        while True:
+            self.session.touched.clear()
+            now = look(self.ctx, self.session, self.kernel, seen)
+            if now.devices and now.devices != self.session.devices:
+                self.session.devices = now.devices
+                self.session.changed("state")
+            if now.failure is not None:
+                return self._why(now.failure)
+            over = self._over()
+            if over is not None:
+                return over
+            if self.reader.done() and self.told is None:
+                await self._reconnect()
+            try:
+                async with asyncio.timeout(self._pause()):
+                    await self.session.touched.wait()
+            except TimeoutError:
+                pass
+
+    def _why(self, failure: Reason) -> Reason:
+        """What podside said beats a bare exit code; what the cluster said beats podside."""
+        general = failure.code in ("crashed", "exited", "pod-deleted")
+        if self.told is not None and general:
+            return self.told
+        if self.death is not None and failure.code == "exited":
+            return self.death
+        return failure
+
+    def _over(self) -> Reason | None:
+        now = time.monotonic()
+        if self.told is not None and now - self.told_at > ENDING_PATIENCE:
+            return self.told
+        if self.dead_at is not None and now - self.dead_at > DEAD_PATIENCE:
+            return self.death
+        return None
+
+    def _pause(self) -> float | None:
+        if self.told is not None:
+            return ENDING_PATIENCE
+        if self.dead_at is not None:
+            return max(0.1, DEAD_PATIENCE - (time.monotonic() - self.dead_at))
+        return None
+
+    async def _reconnect(self) -> None:
+        """The connection broke while the pod goes on: a network drop, or a frozen pod."""
+        session, kernel = self.session, self.kernel
+        since = time.time()
+        session.history.append({"at": int(since), "event": "connection-lost", "kernel": kernel.id})
+        self._state("unreachable")
+        while True:
+            try:
+                await dial(self.ctx, session, kernel, until=time.monotonic() + REDIAL_LIMIT)
+                break
+            except Failed as failed:
+                if failed.reason.code != "launch-timeout":
+                    return
+                self.ctx.reach.chosen = None
+        session.history.append({"at": int(time.time()), "event": "connected-again", "kernel": kernel.id})
+        self._state("idle")
+        self.reader = asyncio.create_task(self._read(), name=f"podside {kernel.pod_name}")
+
+    async def _read(self) -> None:
+        control = self.kernel.control
+        if control is None:
+            return
+        try:
+            async for event in control.events:
+                self._heard(event)
+        except DRAError as error:
+            log.debug("podside of %s: %s", self.kernel.pod_name, error)
+        finally:
+            self.session.touch()
+
+    def _heard(self, event: KernelEvent) -> None:
+        params = event.params
+        if event.kind in ("busy", "idle"):
+            self._activity(event.kind, epoch(params.get("at")))
+        elif event.kind in ("started", "ready"):
+            self.dead_at = self.death = None
+            if event.kind == "started" and int(params.get("starts") or 1) > 1:
+                self._note("restarted", reason=params.get("reason"))
+            self._state("starting" if event.kind == "started" else "idle")
+        elif event.kind == "died":
+            code = str(params.get("code"))
+            self.death = reason(code if code in CODES else "crashed", exit_code=params.get("exit_code"))
+            if params.get("signal"):
+                self.death = reason(self.death.code, exit_code=self.death.exit_code, signal=params["signal"])
+            self.dead_at = time.monotonic()
+            self._note("died", code=self.death.code, exit_code=self.death.exit_code)
+            self._state("dead")
+            self.session.touch()
+        elif event.kind == "usage":
+            self._usage(params)
+        elif event.kind == "ending":
+            code = str(params.get("code"))
+            detail = params.get("message")
+            self.told = reason(code if code in CODES else "exited", detail=str(detail) if detail else None)
+            self.told_at = time.monotonic()
+            self.session.touch()
+
+    def _note(self, event: str, **params: Any) -> None:
+        entry = {"at": int(self.ctx.clock()), "event": event, "kernel": self.kernel.id, **params}
+        self.session.history.append(entry)
+        del self.session.history[:-50]
+
+    def _activity(self, state: str, at: float | None) -> None:
+        set_activity(self.session, self.kernel, state, at or self.ctx.clock())
+
+    def _state(self, state: str) -> None:
+        if self.kernel.state != state:
+            self.kernel.state = state
+            self.session.changed("kernels")
+
+    def _usage(self, params: Any) -> None:
+        """Figures are the pod's own word: shown, never used to lengthen anything (threat T16)."""
+        usage = params.get("usage")
+        self.kernel.usage = usage if isinstance(usage, dict) else None
+        shown = dict(self.kernel.usage or {})
+        shown.pop("by_kernel", None)
+        by_kernel = [
+            {"kernel": k.id, "memory_used_bytes": (k.usage or {}).get("memory_used_bytes")}
+            for k in self.session.kernels
+            if not k.gone
+        ]
+        self.session.usage = {**shown, "by_kernel": by_kernel} if shown else None
+        self.session.changed("usage")
+
+
+def set_activity(session: LiveSession, kernel: LiveKernel, state: str, at: float) -> None:
+    """Note that a kernel is busy or idle since ``at``."""
+    if kernel.state == state:
+        return
+    kernel.state = state
+    kernel.last_activity = at
+    kernel.idle_since = at if state == "idle" else None
+    session.changed("kernels")
