@@ -51,9 +51,15 @@ def installs(folder: Path, artifact: Path) -> bool:
     tools = folder / "tools"
     tools.mkdir()
     for name in ("sh", "uname", "env"):
-        (tools / name).symlink_to(Path("/bin") / name if (Path("/bin") / name).exists() else Path("/usr/bin") / name)
+        (tools / name).symlink_to(
+            Path("/bin") / name if (Path("/bin") / name).exists() else Path("/usr/bin") / name
+        )
     environment = {
-        **{name: value for name, value in os.environ.items() if not name.startswith(("JUPYTER", "VIRTUAL_ENV", "PYTHON"))},
+        **{
+            name: value
+            for name, value in os.environ.items()
+            if not name.startswith(("JUPYTER", "VIRTUAL_ENV", "PYTHON"))
+        },
         "PATH": f"{bin_}:{tools}",
     }
     run([str(bin_ / "python"), "-m", "pip", "install", "-q", f"{artifact}[lab,widgets]"], env=environment)
@@ -65,9 +71,16 @@ def installs(folder: Path, artifact: Path) -> bool:
             [str(bin_ / "jupyter"), *arguments], env=environment, capture_output=True, text=True, check=False
         )
         shown = done.stdout + done.stderr
-        fine = line in shown and "jupyter-dra v" in shown.replace("jupyter_dra enabled", "jupyter-dra v") and "disabled" not in shown
+        fine = (
+            line in shown
+            and "jupyter-dra v" in shown.replace("jupyter_dra enabled", "jupyter-dra v")
+            and "disabled" not in shown
+        )
         if not fine or "X " in shown:
-            print(f"After installing {artifact.name}, `jupyter {' '.join(arguments)}` says:\n{shown}", file=sys.stderr)
+            print(
+                f"After installing {artifact.name}, `jupyter {' '.join(arguments)}` says:\n{shown}",
+                file=sys.stderr,
+            )
             return False
     return True
 

@@ -26,7 +26,9 @@ def text() -> str:
             "CERTAINTY": "Certainty",
         }.get(name, "".join(part.capitalize() for part in name.split("_")).removesuffix("s"))
         listing = "\n".join(f"  '{value}'," for value in values).rstrip(",")
-        parts.append(f"export const {name} = [\n{listing}\n] as const;\nexport type {singular}Code = (typeof {name})[number];\n")
+        parts.append(
+            f"export const {name} = [\n{listing}\n] as const;\nexport type {singular}Code = (typeof {name})[number];\n"
+        )
     return "\n".join(parts)
 
 

@@ -60,7 +60,10 @@ def add_requirement_arguments(parser: argparse.ArgumentParser, *, session: bool 
                 action="append" if name in _MANY else "store",
             )
     parser.add_argument(
-        "--requirement", dest="req_json", metavar="JSON", help="the whole requirement as JSON; other options override it"
+        "--requirement",
+        dest="req_json",
+        metavar="JSON",
+        help="the whole requirement as JSON; other options override it",
     )
 
 
@@ -74,7 +77,9 @@ def requirement_values(arguments: argparse.Namespace) -> dict[str, Any]:
     if getattr(arguments, "req_json", None):
         loaded = _json(arguments.req_json, "requirement")
         if not isinstance(loaded, dict):
-            raise RequirementError("--requirement is not a JSON object.", code="requirement", path="requirement")
+            raise RequirementError(
+                "--requirement is not a JSON object.", code="requirement", path="requirement"
+            )
         values.update(loaded)
     for name in _HELP:
         given = getattr(arguments, f"req_{name}", None)
@@ -96,7 +101,9 @@ def _value(name: str, given: Any) -> Any:
     if name == "tolerate":
         return [_json(one, name) if one.lstrip().startswith("{") else one for one in given]
     if name == "share":
-        return _json(given, name) if given.lstrip().startswith("{") else dict(_pairs(given.split(","), "share"))
+        return (
+            _json(given, name) if given.lstrip().startswith("{") else dict(_pairs(given.split(","), "share"))
+        )
     if name == "claim" and given.lstrip().startswith("{"):
         return _json(given, name)
     return given
@@ -110,7 +117,10 @@ def _pair(word: str, path: str) -> tuple[str, str]:
     name, separator, text = word.partition("=")
     if not separator:
         raise RequirementError(
-            f"{path}: {word[:40]!r} is not name=value.", code="wrong-type", path=path, next_step="Write name=value."
+            f"{path}: {word[:40]!r} is not name=value.",
+            code="wrong-type",
+            path=path,
+            next_step="Write name=value.",
         )
     return name.strip(), text
 
@@ -120,5 +130,8 @@ def _json(text: str, path: str) -> Any:
         return json.loads(text)
     except (ValueError, RecursionError) as error:
         raise RequirementError(
-            f"{path}: this is not JSON.", code="wrong-type", path=path, next_step='Write for instance {"tier": "rdma-nic"}.'
+            f"{path}: this is not JSON.",
+            code="wrong-type",
+            path=path,
+            next_step='Write for instance {"tier": "rdma-nic"}.',
         ) from error

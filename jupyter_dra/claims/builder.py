@@ -26,7 +26,9 @@ class Resolution:
     left_out: tuple[tuple[str, str], ...] = ()
 
 
-def resolve(requirement: Requirement, classes: Iterable[Mapping[str, Any] | ClassFacts] | None = None) -> Resolution:
+def resolve(
+    requirement: Requirement, classes: Iterable[Mapping[str, Any] | ClassFacts] | None = None
+) -> Resolution:
     """Settle which tiers a requirement means: the one it names, otherwise every visible GPU tier that can meet it.
 
     Tiers are ordered by their smallest memory; at most eight, because ``firstAvailable`` holds no more. Tiers that quota
@@ -47,11 +49,15 @@ def resolve(requirement: Requirement, classes: Iterable[Mapping[str, Any] | Clas
         if not chosen:
             raise _tier_needed(wish, facts, dropped)
         alternatives.extend(wish.changed(tier=one.name) for one in chosen)
-    left_out.extend((one.tier or "", "more than eight alternatives") for one in alternatives[MAX_ALTERNATIVES:])
+    left_out.extend(
+        (one.tier or "", "more than eight alternatives") for one in alternatives[MAX_ALTERNATIVES:]
+    )
     return Resolution(tuple(alternatives[:MAX_ALTERNATIVES]), tuple(left_out))
 
 
-def _gpu_tiers(wish: Requirement, facts: tuple[ClassFacts, ...]) -> tuple[list[ClassFacts], list[tuple[str, str]]]:
+def _gpu_tiers(
+    wish: Requirement, facts: tuple[ClassFacts, ...]
+) -> tuple[list[ClassFacts], list[tuple[str, str]]]:
     kind = "part" if wish.share and "profile" in wish.share else "gpu"
     offered = [one for one in facts if one.device_kind == kind and not one.hidden]
     if any(one.display_name for one in offered):
@@ -126,7 +132,9 @@ def build_claim(
         metadata["annotations"] = dict(extra_annotations)
     if isinstance(wanted.claim, Mapping):
         given = dict(wanted.claim)
-        given["metadata"] = {**(given.get("metadata") or {}), **metadata} if name else given.get("metadata") or metadata
+        given["metadata"] = (
+            {**(given.get("metadata") or {}), **metadata} if name else given.get("metadata") or metadata
+        )
         return given
     if wanted.claim is not None:
         raise RequirementError(
@@ -156,7 +164,12 @@ def build_template(
     spec: dict[str, Any] = {"spec": claim["spec"]}
     if claim_labels:
         spec = {"metadata": {"labels": dict(claim_labels)}, **spec}
-    return {"apiVersion": API_VERSION, "kind": "ResourceClaimTemplate", "metadata": claim["metadata"], "spec": spec}
+    return {
+        "apiVersion": API_VERSION,
+        "kind": "ResourceClaimTemplate",
+        "metadata": claim["metadata"],
+        "spec": spec,
+    }
 
 
 def build_spec(
@@ -192,7 +205,9 @@ def _request(
 ) -> dict[str, Any]:
     if len(alternatives) == 1:
         return {"name": name, "exactly": _device_request(alternatives[0], facts)}
-    numbered = [{"name": str(n), **_device_request(one, facts)} for n, one in enumerate(alternatives, start=1)]
+    numbered = [
+        {"name": str(n), **_device_request(one, facts)} for n, one in enumerate(alternatives, start=1)
+    ]
     return {"name": name, "firstAvailable": numbered}
 
 
@@ -246,7 +261,10 @@ def _constraints(requirement: Requirement, name: str, companions: list[str]) -> 
 
 
 def _sharing_config(
-    requirement: Requirement, name: str, alternatives: tuple[Requirement, ...], facts: Mapping[str, ClassFacts]
+    requirement: Requirement,
+    name: str,
+    alternatives: tuple[Requirement, ...],
+    facts: Mapping[str, ClassFacts],
 ) -> dict[str, Any] | None:
     share = requirement.share or {}
     if "strategy" not in share:
@@ -289,7 +307,9 @@ def _nvidia_sharing(share: Mapping[str, Any]) -> dict[str, Any]:
     return {"strategy": "MPS", **({"mpsConfig": mps} if mps else {})}
 
 
-def pod_claims(claim: Mapping[str, Any] | str, *, template: bool = False, pod_claim: str = POD_CLAIM_NAME) -> dict[str, Any]:
+def pod_claims(
+    claim: Mapping[str, Any] | str, *, template: bool = False, pod_claim: str = POD_CLAIM_NAME
+) -> dict[str, Any]:
     """The two places a pod needs: ``resourceClaims`` of its spec and ``claims`` of a container's resources.
 
     Args:

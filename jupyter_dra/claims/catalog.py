@@ -21,7 +21,10 @@ class Specimen:
 
     def as_device(self) -> dict[str, Any]:
         """The plain dict that selectors are evaluated on."""
-        attributes = {name: value if isinstance(value, dict) else {"string": value} for name, value in self.attributes.items()}
+        attributes = {
+            name: value if isinstance(value, dict) else {"string": value}
+            for name, value in self.attributes.items()
+        }
         capacity = {"memory": {"value": self.memory}} if self.memory else {}
         return {"driver": self.driver, "attributes": attributes, "capacity": capacity}
 
@@ -54,9 +57,27 @@ SPECIMENS: tuple[Specimen, ...] = (
     _nvidia("NVIDIA H100 80GB HBM3", "Hopper", "9.0.0", "81559Mi"),
     _nvidia("NVIDIA H200", "Hopper", "9.0.0", "143771Mi"),
     _nvidia("NVIDIA B200", "Blackwell", "10.0.0", "183359Mi"),
-    _nvidia("NVIDIA A100-SXM4-40GB", "Ampere", "8.0.0", "4864Mi", type="mig", profile="1g.5gb", parentUUID="GPU-0"),
-    _nvidia("NVIDIA A100-SXM4-40GB", "Ampere", "8.0.0", "19968Mi", type="mig", profile="3g.20gb", parentUUID="GPU-0"),
-    _nvidia("NVIDIA A100-SXM4-80GB", "Ampere", "8.0.0", "9856Mi", type="mig", profile="1g.10gb", parentUUID="GPU-0"),
+    _nvidia(
+        "NVIDIA A100-SXM4-40GB", "Ampere", "8.0.0", "4864Mi", type="mig", profile="1g.5gb", parentUUID="GPU-0"
+    ),
+    _nvidia(
+        "NVIDIA A100-SXM4-40GB",
+        "Ampere",
+        "8.0.0",
+        "19968Mi",
+        type="mig",
+        profile="3g.20gb",
+        parentUUID="GPU-0",
+    ),
+    _nvidia(
+        "NVIDIA A100-SXM4-80GB",
+        "Ampere",
+        "8.0.0",
+        "9856Mi",
+        type="mig",
+        profile="1g.10gb",
+        parentUUID="GPU-0",
+    ),
     Specimen("other", "gpu.nvidia.com", {"type": "vfio", "deviceID": "0x2330", "vendorID": "0x10de"}),
     Specimen(
         "gpu",
@@ -76,12 +97,27 @@ SPECIMENS: tuple[Specimen, ...] = (
         {"type": "amdgpu-partition", "productName": "AMD Instinct MI300X", "partitionProfile": "cpx_nps4"},
         "24574Mi",
     ),
-    Specimen("gpu", "gpu.intel.com", {"model": "e211", "family": "Arc", "driver": "xe", "type": "gpu"}, "24480Mi"),
-    Specimen("gpu", "gpu.example.com", {"model": "LATEST-GPU-MODEL", "driverVersion": {"version": "1.0.0"}, "index": {"int": 0}}, "80Gi"),
+    Specimen(
+        "gpu", "gpu.intel.com", {"model": "e211", "family": "Arc", "driver": "xe", "type": "gpu"}, "24480Mi"
+    ),
+    Specimen(
+        "gpu",
+        "gpu.example.com",
+        {"model": "LATEST-GPU-MODEL", "driverVersion": {"version": "1.0.0"}, "index": {"int": 0}},
+        "80Gi",
+    ),
     Specimen("other", "gaudi.intel.com", {"model": "Gaudi2", "healthy": {"bool": True}}),
     Specimen("tpu", "tpu.google.com", {"tpuGen": "v6e", "accelerator": "tpu-v6e-slice", "topology": "2x4"}),
     Specimen("tpu", "tpu.google.com", {"tpuGen": "v5litepod", "accelerator": "tpu-v5-lite-podslice"}),
-    Specimen("nic", "dra.net", {"dra.net/ifName": "eth1", "dra.net/rdma": {"bool": True}, "dra.net/virtual": {"bool": False}}),
-    Specimen("nic", "dra.net", {"dra.net/ifName": "eth2", "dra.net/rdma": {"bool": False}, "dra.net/virtual": {"bool": True}}),
+    Specimen(
+        "nic",
+        "dra.net",
+        {"dra.net/ifName": "eth1", "dra.net/rdma": {"bool": True}, "dra.net/virtual": {"bool": False}},
+    ),
+    Specimen(
+        "nic",
+        "dra.net",
+        {"dra.net/ifName": "eth2", "dra.net/rdma": {"bool": False}, "dra.net/virtual": {"bool": True}},
+    ),
     Specimen("cpu", "dra.cpu", {"dra.cpu/socketID": {"int": 0}, "dra.cpu/numaNodeID": {"int": 0}}),
 )

@@ -65,7 +65,11 @@ class ClassFacts:
 
 
 def _bytes(quantity: str) -> int:
-    return int(quantity.removesuffix("Gi")) << 30 if quantity.endswith("Gi") else int(quantity.removesuffix("Mi")) << 20
+    return (
+        int(quantity.removesuffix("Gi")) << 30
+        if quantity.endswith("Gi")
+        else int(quantity.removesuffix("Mi")) << 20
+    )
 
 
 def _covers(device_class: Mapping[str, Any], device: Mapping[str, Any]) -> bool:

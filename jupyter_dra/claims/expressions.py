@@ -52,9 +52,7 @@ def domain(driver: str | None) -> str:
 
 
 def memory_at_least(where: str, quantity: str) -> str:
-    return (
-        f'device.capacity[{where}].?memory.orValue(quantity("0")).compareTo(quantity({string_literal(quantity)})) >= 0'
-    )
+    return f'device.capacity[{where}].?memory.orValue(quantity("0")).compareTo(quantity({string_literal(quantity)})) >= 0'
 
 
 def memory_at_most(where: str, quantity: str) -> str:
@@ -89,7 +87,9 @@ def profile(where: str, name: str) -> str:
     return " || ".join(tests)
 
 
-def _attributes(where: str, table: Mapping[str, tuple[str, ...]], otherwise: tuple[str, ...]) -> tuple[str, ...]:
+def _attributes(
+    where: str, table: Mapping[str, tuple[str, ...]], otherwise: tuple[str, ...]
+) -> tuple[str, ...]:
     return table.get(json.loads(where), otherwise) if where != ANY_DRIVER else otherwise
 
 

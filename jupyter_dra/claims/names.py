@@ -45,7 +45,9 @@ def session_id(name: str, suffix: str) -> str:
     'bert-train-9d4fk'
     """
     if len(suffix) != SUFFIX_LENGTH or not set(suffix) <= set(SUFFIX_ALPHABET):
-        raise NameRuleError(f"A session suffix is {SUFFIX_LENGTH} characters of {SUFFIX_ALPHABET}, not {suffix!r}.")
+        raise NameRuleError(
+            f"A session suffix is {SUFFIX_LENGTH} characters of {SUFFIX_ALPHABET}, not {suffix!r}."
+        )
     return f"{slug(name)}-{suffix}"
 
 

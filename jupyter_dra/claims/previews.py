@@ -54,7 +54,7 @@ def to_shell(requirement: Requirement) -> str:
 def _shown(requirement: Requirement) -> dict[str, Any]:
     values = requirement.as_dict()
     if "env" in values:
-        values["env"] = {name: "***" for name in values["env"]}
+        values["env"] = dict.fromkeys(values["env"], "***")
     return values
 
 

@@ -109,7 +109,9 @@ def _read_selector(values: dict[str, Any], where: list[str], expression: str) ->
         values[field] = value
 
 
-def _read_constraint(values: dict[str, Any], constraint: Mapping[str, Any], names: list[str], path: str) -> None:
+def _read_constraint(
+    values: dict[str, Any], constraint: Mapping[str, Any], names: list[str], path: str
+) -> None:
     scope = list(constraint.get("requests") or names)
     match, distinct = constraint.get("matchAttribute"), constraint.get("distinctAttribute")
     if match and set(scope) == set(names) and "align" not in values:
@@ -130,7 +132,10 @@ def _read_config(values: dict[str, Any], config: Mapping[str, Any], path: str) -
     if interval != "Default":
         share["interval"] = interval.lower()
     mps = sharing.get("mpsConfig") or {}
-    for ours, theirs in (("thread_percentage", "defaultActiveThreadPercentage"), ("memory_limit", "defaultPinnedDeviceMemoryLimit")):
+    for ours, theirs in (
+        ("thread_percentage", "defaultActiveThreadPercentage"),
+        ("memory_limit", "defaultPinnedDeviceMemoryLimit"),
+    ):
         if theirs in mps:
             share[ours] = mps[theirs]
     values["share"] = share

@@ -144,7 +144,9 @@ class Requirement:
             RequirementError: unknown field (with the nearest known one), or a value that cannot be used.
         """
         if not isinstance(values, Mapping):
-            raise RequirementError("A requirement is an object with named fields.", code="requirement", path="")
+            raise RequirementError(
+                "A requirement is an object with named fields.", code="requirement", path=""
+            )
         for name in values:
             if name not in _DEFAULTS:
                 raise _unknown_field(str(name))
@@ -188,7 +190,10 @@ class Requirement:
                     next_step=f"Alternatives may name: {', '.join(DEVICE_FIELDS)}.",
                 )
         base = {name: getattr(self, name) for name in DEVICE_FIELDS}
-        merged = {**base, **{name: _DEFAULTS[name] if value is None else value for name, value in entry.items()}}
+        merged = {
+            **base,
+            **{name: _DEFAULTS[name] if value is None else value for name, value in entry.items()},
+        }
         try:
             return Requirement(**merged)
         except RequirementError as error:
@@ -236,7 +241,10 @@ def _unknown_field(name: str) -> RequirementError:
 
 def _wrong(path: str, value: object, expected: str) -> RequirementError:
     return RequirementError(
-        f"{path}: {str(value)[:40]!r} is not {expected}.", code="wrong-type", path=path, next_step=f"Give {expected}."
+        f"{path}: {str(value)[:40]!r} is not {expected}.",
+        code="wrong-type",
+        path=path,
+        next_step=f"Give {expected}.",
     )
 
 
@@ -363,7 +371,10 @@ def _tolerations(value: Any, path: str) -> tuple[Mapping[str, Any], ...]:
         match = _TOLERATION.match(_text(one, path))
         if match is None:
             raise _wrong(path, one, "key, key=value or key=value:NoSchedule")
-        toleration: dict[str, Any] = {"key": match["key"], "operator": "Exists" if match["value"] is None else "Equal"}
+        toleration: dict[str, Any] = {
+            "key": match["key"],
+            "operator": "Exists" if match["value"] is None else "Equal",
+        }
         if match["value"] is not None:
             toleration["value"] = match["value"]
         if match["effect"]:
@@ -448,5 +459,6 @@ _NORMALIZERS: Mapping[str, Any] = {
 }
 
 _DEFAULTS: Mapping[str, Any] = {
-    one.name: one.default_factory() if callable(one.default_factory) else one.default for one in fields(Requirement)
+    one.name: one.default_factory() if callable(one.default_factory) else one.default
+    for one in fields(Requirement)
 }

@@ -42,7 +42,8 @@ def table(rows: Iterable[Sequence[object]], head: Sequence[str]) -> str:
     lines = [list(head), *body]
     widths = [max(len(line[column]) for line in lines) for column in range(len(head))]
     return "\n".join(
-        "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip() for line in lines
+        "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
+        for line in lines
     )
 
 

@@ -99,7 +99,17 @@ REFUSALS: Mapping[str, str] = {
 }
 
 DEVICE_KINDS = ("gpu", "part", "tpu", "nic", "cpu", "other")
-DEVICE_STATES = ("free", "yours", "taken", "shared", "releasing", "out-of-service", "hidden", "unknown", "incomplete")
+DEVICE_STATES = (
+    "free",
+    "yours",
+    "taken",
+    "shared",
+    "releasing",
+    "out-of-service",
+    "hidden",
+    "unknown",
+    "incomplete",
+)
 VERDICTS = ("fits", "busy", "impossible", "invalid", "unknown")
 STATUS_STATES = ("ready", "loading", "no-cluster", "unreachable", "forbidden", "too-old", "no-devices")
 

@@ -43,10 +43,14 @@ def validated(raw: bytes, schema: str) -> dict[str, Any]:
     try:
         body = json.loads(raw) if raw.strip() else {}
     except (ValueError, RecursionError) as error:
-        raise InputError("The body is not JSON.", code="not-json", path="", next_step="Send a JSON object.") from error
+        raise InputError(
+            "The body is not JSON.", code="not-json", path="", next_step="Send a JSON object."
+        ) from error
     if not isinstance(body, dict) or _depth_exceeds(body, _MAX_DEPTH):
         raise InputError("The body is not a JSON object of reasonable depth.", code="not-json", path="")
-    errors = sorted(_validator(schema).iter_errors(body), key=lambda one: [str(part) for part in one.absolute_path])
+    errors = sorted(
+        _validator(schema).iter_errors(body), key=lambda one: [str(part) for part in one.absolute_path]
+    )
     if errors:
         raise _schema_error(errors[0], errors)
     return body
@@ -64,7 +68,9 @@ def _schema_error(first: Any, errors: list[Any]) -> InputError:
             next_step=f"Fields: {', '.join(known)}.",
         )
     if first.validator in ("oneOf", "anyOf"):
-        choices = [" and ".join(one.get("required", ())) for one in first.validator_value if "required" in one]
+        choices = [
+            " and ".join(one.get("required", ())) for one in first.validator_value if "required" in one
+        ]
         text = f"exactly one of {', '.join(choices)}" if choices else "one of the known forms"
         return InputError(f"{path or 'The body'} needs {text}.", code="schema", path=path)
     return InputError(

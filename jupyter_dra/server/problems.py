@@ -37,7 +37,9 @@ _PLAIN = {
 
 def problem_of(error: DRAError) -> dict[str, Any]:
     """The problem document of one of our errors; ``status`` is the HTTP status."""
-    status, title = next(((s, t) for kind, s, t in _STATUS if isinstance(error, kind)), (500, "Something went wrong"))
+    status, title = next(
+        ((s, t) for kind, s, t in _STATUS if isinstance(error, kind)), (500, "Something went wrong")
+    )
     return {
         "type": TYPE_PREFIX + error.code,
         "title": title,

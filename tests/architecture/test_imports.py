@@ -73,7 +73,9 @@ def test_a_pure_folder_touches_no_clock_network_or_chance(folder: str) -> None:
 def test_podside_needs_only_the_standard_library() -> None:
     path = ROOT / "kernels" / "podside.py"
     outside = [
-        name for name, _ in imported(path) if name.split(".")[0] not in sys.stdlib_module_names and name != "__future__"
+        name
+        for name, _ in imported(path)
+        if name.split(".")[0] not in sys.stdlib_module_names and name != "__future__"
     ]
     assert not outside
 
@@ -116,5 +118,7 @@ def test_importing_the_package_loads_nothing_heavy() -> None:
         "heavy = {'kubernetes', 'tornado', 'aiohttp', 'yaml', 'traitlets', 'jupyter_server'} & set(sys.modules); "
         "sys.exit(', '.join(sorted(heavy)))"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=30, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=30, check=False
+    )
     assert done.returncode == 0, done.stderr

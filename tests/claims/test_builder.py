@@ -33,7 +33,11 @@ GPU_CLASS = {
     "metadata": {"name": "gpu.nvidia.com"},
     "spec": {
         "selectors": [
-            {"cel": {"expression": "device.driver == 'gpu.nvidia.com' && device.attributes['gpu.nvidia.com'].type == 'gpu'"}}
+            {
+                "cel": {
+                    "expression": "device.driver == 'gpu.nvidia.com' && device.attributes['gpu.nvidia.com'].type == 'gpu'"
+                }
+            }
         ]
     },
 }
@@ -102,7 +106,10 @@ def test_any_gpu_takes_the_visible_gpu_tiers_smallest_memory_first() -> None:
     (request,) = claim["spec"]["devices"]["requests"]
     assert [one["deviceClassName"] for one in request["firstAvailable"]] == ["medium", "big"]
     assert [one["name"] for one in request["firstAvailable"]] == ["1", "2"]
-    assert dict(resolve(Requirement(vram="40GB"), facts).left_out) == {"small": "too small", "closed": "quota"}
+    assert dict(resolve(Requirement(vram="40GB"), facts).left_out) == {
+        "small": "too small",
+        "closed": "quota",
+    }
 
 
 def test_at_most_eight_alternatives_are_written_and_the_rest_is_named() -> None:
@@ -115,7 +122,11 @@ def test_at_most_eight_alternatives_are_written_and_the_rest_is_named() -> None:
 def test_alternatives_keep_their_order_and_companions_apply_to_all() -> None:
     claim = build_claim(
         Requirement(
-            tier="big", or_else=[{"tier": "two", "count": 2}], near=[{"tier": "rdma-nic"}], align="pcieRoot", spread="x.io/y"
+            tier="big",
+            or_else=[{"tier": "two", "count": 2}],
+            near=[{"tier": "rdma-nic"}],
+            align="pcieRoot",
+            spread="x.io/y",
         ),
         name="c",
     )
@@ -136,7 +147,9 @@ def test_alternatives_keep_their_order_and_companions_apply_to_all() -> None:
         ({"strategy": "time-slicing"}, {}),
     ],
 )
-def test_each_way_of_sharing_has_its_place_in_the_claim(share: dict[str, str], expected: dict[str, Any]) -> None:
+def test_each_way_of_sharing_has_its_place_in_the_claim(
+    share: dict[str, str], expected: dict[str, Any]
+) -> None:
     claim = build_claim(Requirement(tier="t", share=share), name="c")
     assert expected.items() <= request_of(claim).items()
     if "strategy" in share:
@@ -169,13 +182,21 @@ requirements = st.fixed_dictionaries(
         "vram": sizes,
         "max_vram": sizes,
         "count": st.integers(1, 8) | st.just("all"),
-        "product": st.lists(st.sampled_from(["A100", "H100", "L4", "MI300X", "e211", "v6e"]) | names, min_size=1, max_size=3),
-        "architecture": st.lists(st.sampled_from(["Hopper", "Ampere", "AI", "Ada Lovelace"]) | names, min_size=1, max_size=2),
+        "product": st.lists(
+            st.sampled_from(["A100", "H100", "L4", "MI300X", "e211", "v6e"]) | names, min_size=1, max_size=3
+        ),
+        "architecture": st.lists(
+            st.sampled_from(["Hopper", "Ampere", "AI", "Ada Lovelace"]) | names, min_size=1, max_size=2
+        ),
         "compute_capability": versions,
         "driver_version": versions,
-        "tolerate": st.lists(st.sampled_from(["maintenance", "a=b", "x=y:NoSchedule"]), min_size=1, max_size=2),
+        "tolerate": st.lists(
+            st.sampled_from(["maintenance", "a=b", "x=y:NoSchedule"]), min_size=1, max_size=2
+        ),
         "share": st.sampled_from([{"profile": "1g.5gb"}, {"memory": "10G"}, {"strategy": "mps"}]),
-        "or_else": st.lists(st.sampled_from([{"vram": "24GB"}, {"tier": "u"}, {"count": 2}]), min_size=1, max_size=3),
+        "or_else": st.lists(
+            st.sampled_from([{"vram": "24GB"}, {"tier": "u"}, {"count": 2}]), min_size=1, max_size=3
+        ),
         "near": st.just([{"tier": "rdma-nic"}]),
         "align": st.sampled_from(["pcieRoot", "numaNode", "dra.net/numaNode"]),
         "spread": st.just("gpu.nvidia.com/uuid"),
@@ -215,7 +236,11 @@ def _meaning(requirement: Requirement) -> dict[str, Any]:
 
 
 def _number(text: str | None) -> int | None:
-    return int(re.sub("Mi", "", text)) << 20 if text and text.endswith("Mi") else (int(text[:-2]) << 30 if text else None)
+    return (
+        int(re.sub("Mi", "", text)) << 20
+        if text and text.endswith("Mi")
+        else (int(text[:-2]) << 30 if text else None)
+    )
 
 
 def _means(requirement: Requirement, specimen: Specimen) -> bool:
@@ -230,7 +255,11 @@ def _means(requirement: Requirement, specimen: Specimen) -> bool:
         (requirement.product, ("productName", "model", "tpuGen")),
         (requirement.architecture, ("architecture", "family", "tpuGen")),
     ):
-        texts = [str(specimen.attributes[key]).lower() for key in keys if isinstance(specimen.attributes.get(key), str)]
+        texts = [
+            str(specimen.attributes[key]).lower()
+            for key in keys
+            if isinstance(specimen.attributes.get(key), str)
+        ]
         if names and not any(_has_word(text, name.lower()) for text, name in itertools.product(texts, names)):
             return False
     for conditions, key in (
@@ -247,7 +276,8 @@ def _has_word(text: str, word: str) -> bool:
     starts = (at for at in range(len(text)) if text.startswith(word, at))
     alnum = "abcdefghijklmnopqrstuvwxyz0123456789"
     return any(
-        (at == 0 or text[at - 1] not in alnum) and (at + len(word) == len(text) or text[at + len(word)] not in alnum)
+        (at == 0 or text[at - 1] not in alnum)
+        and (at + len(word) == len(text) or text[at + len(word)] not in alnum)
         for at in starts
     )
 
@@ -256,9 +286,14 @@ def _holds(version: str, condition: str) -> bool:
     operator, wanted = re.fullmatch(r"(>=|<=|==|!=|>|<)(.*)", condition).groups()  # type: ignore[union-attr]
     have, want = ([int(part) for part in (text + ".0.0").split(".")[:3]] for text in (version, wanted))
     return bool(
-        {">=": have >= want, "<=": have <= want, "==": have == want, "!=": have != want, ">": have > want, "<": have < want}[
-            operator
-        ]
+        {
+            ">=": have >= want,
+            "<=": have <= want,
+            "==": have == want,
+            "!=": have != want,
+            ">": have > want,
+            "<": have < want,
+        }[operator]
     )
 
 
@@ -295,7 +330,9 @@ def test_previews_say_the_same_in_each_language() -> None:
 @settings(max_examples=100, deadline=None)
 @given(names, st.sampled_from(["y", "no", "on", "1e3", "null", "~", "0o7", ": x", "- a", "#c", "{a}", "@x"]))
 def test_yaml_reads_back_equal_whatever_the_text(name: str, trap: str) -> None:
-    claim = build_claim(Requirement(tier="t", product=[name, trap]), name="c", extra_annotations={"a/b": trap, "c/d": name})
+    claim = build_claim(
+        Requirement(tier="t", product=[name, trap]), name="c", extra_annotations={"a/b": trap, "c/d": name}
+    )
     assert yaml.safe_load(to_yaml(claim)) == claim
 
 

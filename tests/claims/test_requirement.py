@@ -101,7 +101,9 @@ def test_a_number_without_unit_is_not_taken_as_bytes() -> None:
         ({"lease": "soon"}, "lease", "duration"),
     ],
 )
-def test_what_cannot_be_meant_is_refused_by_field_and_reason(values: dict[str, Any], path: str, words: str) -> None:
+def test_what_cannot_be_meant_is_refused_by_field_and_reason(
+    values: dict[str, Any], path: str, words: str
+) -> None:
     with pytest.raises(RequirementError) as refused:
         Requirement.from_dict(values)
     assert refused.value.path == path
@@ -124,7 +126,8 @@ def test_an_alternative_overrides_only_what_it_names() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "seconds"), [("4h", 14400), ("1h30m", 5400), ("90 min", 5400), ("45s", 45), ("2d", 172800), (90, 90)]
+    ("text", "seconds"),
+    [("4h", 14400), ("1h30m", 5400), ("90 min", 5400), ("45s", 45), ("2d", 172800), (90, 90)],
 )
 def test_durations_are_read_as_people_write_them(text: str | int, seconds: int) -> None:
     assert parse_duration(text) == seconds

@@ -38,5 +38,9 @@ def _needs_classes(requirement: object) -> bool:
     from ...claims import Requirement
 
     assert isinstance(requirement, Requirement)
-    wishes = [requirement, *(requirement.alternative(index) for index in range(len(requirement.or_else))), *requirement.near]
+    wishes = [
+        requirement,
+        *(requirement.alternative(index) for index in range(len(requirement.or_else))),
+        *requirement.near,
+    ]
     return any(wish.tier is None for wish in wishes)

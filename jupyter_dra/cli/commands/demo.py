@@ -25,9 +25,13 @@ _STOP_SECONDS = 20
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--dir", metavar="DIR", help="folder for the notebooks (default: jupyter-dra-demo in the home folder)")
+    parser.add_argument(
+        "--dir", metavar="DIR", help="folder for the notebooks (default: jupyter-dra-demo in the home folder)"
+    )
     parser.add_argument("--port", type=int, default=0, help="port of JupyterLab (default: a free one)")
-    parser.add_argument("--devices", nargs="+", default=[], metavar="NAME|FILE", help="inventories, as for local up")
+    parser.add_argument(
+        "--devices", nargs="+", default=[], metavar="NAME|FILE", help="inventories, as for local up"
+    )
     parser.add_argument("--no-browser", action="store_true", help="only print the address")
     parser.add_argument(
         "--server-app", default="lab", choices=("lab", "notebook"), help="JupyterLab (default) or Notebook 7"
@@ -42,7 +46,9 @@ def run(arguments: argparse.Namespace) -> int:
     root = hasattr(os, "geteuid") and os.geteuid() == 0
     ran_before = lifecycle.status("default")["running"]
     status = lifecycle.up(
-        lifecycle.UpOptions(name="default", devices=tuple(arguments.devices), workdir=str(folder), allow_root=root)
+        lifecycle.UpOptions(
+            name="default", devices=tuple(arguments.devices), workdir=str(folder), allow_root=root
+        )
     )
     try:
         write(f"Local cluster: {status['devices']} devices on {status['nodes']} nodes, simulated.")
@@ -70,7 +76,9 @@ def examples_folder() -> Path:
     for candidate in (package / "examples", package.parent / "examples"):
         if candidate.is_dir():
             return candidate
-    raise InputError("The example notebooks are not installed.", code="no-examples", next_step="Install the package again.")
+    raise InputError(
+        "The example notebooks are not installed.", code="no-examples", next_step="Install the package again."
+    )
 
 
 def _serve(arguments: argparse.Namespace, folder: Path, root: bool) -> int:
@@ -180,5 +188,3 @@ def _has(module: str) -> bool:
     from importlib.util import find_spec
 
     return find_spec(module) is not None
-
-

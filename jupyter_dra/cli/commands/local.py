@@ -19,7 +19,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="NAME|FILE",
         help="inventories: packaged names (default, dgx-h100, l4, tpu, …), YAML files, or host for this machine's GPUs",
     )
-    up.add_argument("--missing-image", action="append", default=[], metavar="GLOB", help="images that fail to pull")
+    up.add_argument(
+        "--missing-image", action="append", default=[], metavar="GLOB", help="images that fail to pull"
+    )
     up.add_argument("--state", metavar="FILE", help="keep the cluster's objects in this file over restarts")
     up.add_argument("--workdir", metavar="DIR", help="working directory of the pods (default: here)")
     up.add_argument("--allow-root", action="store_true", help="run as root, pods included")
@@ -46,7 +48,13 @@ def run(arguments: argparse.Namespace) -> int:
     elif arguments.action == "down":
         stopped = lifecycle.down(arguments.name)
         show(
-            {"kind": "LocalCluster", "version": 1, "running": False, "name": arguments.name, "stopped": stopped},
+            {
+                "kind": "LocalCluster",
+                "version": 1,
+                "running": False,
+                "name": arguments.name,
+                "stopped": stopped,
+            },
             arguments.output,
             f"Local cluster {clean(arguments.name)} stopped." if stopped else "No local cluster runs.",
         )
@@ -69,5 +77,3 @@ def _in_words(status: dict[str, object]) -> str:
             "  stop it     jupyter dra local down",
         )
     )
-
-

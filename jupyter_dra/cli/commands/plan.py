@@ -22,7 +22,9 @@ _WORDS = {
 
 def configure(parser: argparse.ArgumentParser) -> None:
     add_requirement_arguments(parser)
-    parser.add_argument("-f", "--filename", metavar="FILE", help="plan this claim or template (- reads standard input)")
+    parser.add_argument(
+        "-f", "--filename", metavar="FILE", help="plan this claim or template (- reads standard input)"
+    )
     parser.add_argument("--all-nodes", action="store_true", help="name every node, not only the best fifty")
     add_cluster(parser, offline=True)
     add_output(parser)

@@ -11,10 +11,14 @@ from ..output import write
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("role", choices=("user", "occupancy", "hub", "admin", "viewer"), help="for whom")
-    parser.add_argument("-n", "--namespace", metavar="NAME", default="default", help="the namespace of the Role")
+    parser.add_argument(
+        "-n", "--namespace", metavar="NAME", default="default", help="the namespace of the Role"
+    )
     parser.add_argument("--user", metavar="NAME", help="bind it to this user")
     parser.add_argument("--group", metavar="NAME", help="bind it to this group")
-    parser.add_argument("--service-account", metavar="NAME", help="bind it to this service account of the namespace")
+    parser.add_argument(
+        "--service-account", metavar="NAME", help="bind it to this service account of the namespace"
+    )
     add_output(parser, "yaml", "json", "table")
 
 

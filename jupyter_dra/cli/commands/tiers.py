@@ -34,7 +34,9 @@ def run(arguments: argparse.Namespace) -> int:
         if not tier["hidden"]
     ]
     head = ("TIER", "NAME", "KIND", "MEMORY", "FREE", "NODES", "PRICE", "NOTE")
-    show(document, arguments.output, table(rows, head) if rows else "No tiers: the cluster has no DeviceClass.")
+    show(
+        document, arguments.output, table(rows, head) if rows else "No tiers: the cluster has no DeviceClass."
+    )
     return exits.DONE
 
 

@@ -1,0 +1,5 @@
+"""JupyterHub: servers with the device their user chose."""
+
+from .spawner import DRASpawner
+
+__all__ = ["DRASpawner"]
