@@ -96,9 +96,8 @@ class Admission:
 def _escalation(user: User, resource: Resource, name: str, missing: list[Rule]) -> APIError:
     groups = '" "'.join(user.groups)
     listed = "\n".join(_rule_text(rule) for rule in missing)
-    why = (
-        f'user "{user.name}" (groups=["{groups}"]) is attempting to grant RBAC permissions not currently held:\n{listed}'
-    )
+    who = f'user "{user.name}" (groups=["{groups}"])'
+    why = f"{who} is attempting to grant RBAC permissions not currently held:\n{listed}"
     return forbidden(resource.group, resource.plural, name, why)
 
 
@@ -124,7 +123,8 @@ def _priority(spec: Object) -> None:
     priority = _SYSTEM_PRIORITIES.get(name, 0)
     if spec.get("priority") not in (None, priority):
         raise bad_request(
-            "the integer value of priority must not be provided in pod spec; priority admission controller computed "
+            "the integer value of priority must not be provided in pod spec; "
+            "priority admission controller computed "
             f"{priority} from the given PriorityClass name"
         )
     spec["priority"] = priority

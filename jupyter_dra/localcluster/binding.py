@@ -23,7 +23,9 @@ async def answer_binding(exchange: Exchange, resource: Resource) -> None:
     if stored.value["metadata"].get("deletionTimestamp"):
         raise conflict("", "pods", name, f"pod {name} is being deleted, cannot be assigned to a host")
     if spec.get("nodeName"):
-        raise conflict("", "pods/binding", name, f'pod {name} is already assigned to node "{spec["nodeName"]}"')
+        raise conflict(
+            "", "pods/binding", name, f'pod {name} is already assigned to node "{spec["nodeName"]}"'
+        )
     if spec.get("schedulingGates"):
         raise conflict("", "pods/binding", name, f"pod {name} has non-empty .spec.schedulingGates")
     given = (body.get("metadata") or {}).get("annotations") or {}

@@ -1,6 +1,7 @@
 """What a new cluster contains: namespaces and the roles every cluster has.
 
-Rules follow k8s.io/kubernetes ``plugin/pkg/auth/authorizer/rbac/bootstrappolicy/policy.go``, cut to the served kinds.
+Rules follow k8s.io/kubernetes ``plugin/pkg/auth/authorizer/rbac/bootstrappolicy/policy.go``, cut to the
+served kinds.
 """
 
 from __future__ import annotations
@@ -66,7 +67,19 @@ _REVIEWS = [
     _rule(["authorization.k8s.io"], ["selfsubjectaccessreviews", "selfsubjectrulesreviews"], ["create"]),
     _rule(["authentication.k8s.io"], ["selfsubjectreviews"], ["create"]),
 ]
-_PATHS = ["/api", "/api/*", "/apis", "/apis/*", "/healthz", "/livez", "/openapi", "/openapi/*", "/readyz", "/version", "/version/"]
+_PATHS = [
+    "/api",
+    "/api/*",
+    "/apis",
+    "/apis/*",
+    "/healthz",
+    "/livez",
+    "/openapi",
+    "/openapi/*",
+    "/readyz",
+    "/version",
+    "/version/",
+]
 _AGENT = [
     _rule([""], ["nodes", "nodes/status"], ["*"]),
     _rule([""], ["pods", "pods/status", "pods/log"], [*READ, "create", "delete", "patch", "update"]),
@@ -79,7 +92,9 @@ _AGENT = [
     _rule([RESOURCE_GROUP], ["resourceclaims/status"], ["get", "patch", "update"]),
 ]
 _CONTROL = [
-    _rule([""], ["nodes", "namespaces", "services", "serviceaccounts", "resourcequotas", "limitranges"], READ),
+    _rule(
+        [""], ["nodes", "namespaces", "services", "serviceaccounts", "resourcequotas", "limitranges"], READ
+    ),
     _rule([""], ["nodes", "nodes/status"], ["patch", "update"]),
     _rule([""], ["pods"], [*READ, "delete", "patch", "update"]),
     _rule([""], ["pods/binding"], ["create"]),
@@ -88,7 +103,11 @@ _CONTROL = [
     _rule(["coordination.k8s.io"], ["leases"], READ),
     _rule([RESOURCE_GROUP], ["resourceclaims"], [*READ, *WRITE]),
     _rule([RESOURCE_GROUP], ["resourceclaims/status", "devicetaintrules/status"], ["get", "patch", "update"]),
-    _rule([RESOURCE_GROUP], ["resourceclaimtemplates", "resourceslices", "deviceclasses", "devicetaintrules"], READ),
+    _rule(
+        [RESOURCE_GROUP],
+        ["resourceclaimtemplates", "resourceslices", "deviceclasses", "devicetaintrules"],
+        READ,
+    ),
 ]
 
 CLUSTER_ROLES: dict[str, list[Object]] = {

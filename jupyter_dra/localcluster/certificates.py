@@ -19,7 +19,7 @@ _SKEW = timedelta(minutes=5)
 
 SERVER_NAMES = ("localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc")
 KUBELET_NAME = "kubelet.jupyter-dra.internal"
-"""The name every kubelet certificate carries, so that the server need not know a node's address beforehand."""
+"""The name every kubelet certificate carries, so that a node's address need not be known beforehand."""
 KUBELET_CLIENT = "kube-apiserver-kubelet-client"
 """Common name of the certificate with which the API server calls a kubelet."""
 
@@ -85,7 +85,9 @@ class Authority:
     def client(self, common: str, organization: str) -> Pair:
         return self._issue(_name(common, organization), ExtendedKeyUsageOID.CLIENT_AUTH, [])
 
-    def _issue(self, subject: x509.Name, usage: x509.ObjectIdentifier, alternatives: list[x509.GeneralName]) -> Pair:
+    def _issue(
+        self, subject: x509.Name, usage: x509.ObjectIdentifier, alternatives: list[x509.GeneralName]
+    ) -> Pair:
         key = ec.generate_private_key(ec.SECP256R1())
         now = datetime.now(UTC)
         key_usage = x509.KeyUsage(True, False, False, False, False, False, False, False, False)
@@ -130,7 +132,7 @@ def private_folder(path: Path) -> Path:
 
 
 def write_pki(folder: Path, authority: Authority) -> None:
-    """Write what the API server and the node agent need: authority, server, kubelet and kubelet-client pairs."""
+    """Write what the API server and the node agent need, the authority's key excepted."""
     private_folder(folder)
     pairs = {
         "apiserver": authority.server("kube-apiserver", SERVER_NAMES),
@@ -151,7 +153,7 @@ def server_context(folder: Path) -> ssl.SSLContext:
 
 
 def kubelet_context(folder: Path) -> ssl.SSLContext:
-    """For calls to kubelets: trusts this cluster's authority only, shows the API server's client certificate."""
+    """For calls to kubelets: trusts this authority only, shows the API server's client certificate."""
     context = ssl.create_default_context(cafile=str(folder / "ca.crt"))
     context.load_cert_chain(folder / "apiserver-kubelet-client.crt", folder / "apiserver-kubelet-client.key")
     return context

@@ -81,7 +81,9 @@ class Cluster:
     def create(self, value: Object) -> None:
         """Create an object in the server's own name."""
         resource = next(
-            r for r in self.store.collections if (r.api_version, r.kind) == (value["apiVersion"], value["kind"])
+            r
+            for r in self.store.collections
+            if (r.api_version, r.kind) == (value["apiVersion"], value["kind"])
         )
         namespace = value["metadata"].get("namespace", "")
         self.writer.create(resource, namespace, value, WriteOptions(_SYSTEM, "Strict"))
@@ -89,7 +91,11 @@ class Cluster:
     def _follow(self, event: Event) -> None:
         if event.stored.resource is _NAMESPACES and event.type == "ADDED":
             self._furnish(event.stored.key.name)
-        elif event.stored.resource is _ACCOUNTS and event.type == "DELETED" and event.stored.key.name == "default":
+        elif (
+            event.stored.resource is _ACCOUNTS
+            and event.type == "DELETED"
+            and event.stored.key.name == "default"
+        ):
             self._restore_account(event.stored.key.namespace)
         self.quota.notice(event)
         self.collector.notice(event)
@@ -104,9 +110,6 @@ class Cluster:
                 "metadata": {
                     "name": "kube-root-ca.crt",
                     "namespace": namespace,
-                    "annotations": {
-                        "kubernetes.io/description": "Contains a CA bundle that can be used to verify the kube-apiserver."
-                    },
                 },
                 "data": {"ca.crt": self.settings.ca.decode()},
             }

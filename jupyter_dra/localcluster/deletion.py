@@ -35,18 +35,26 @@ def read_options(body: Mapping[str, Any], query: Query) -> DeleteOptions:
     """Options from the body or, where there is none, from the query; raises 400 or 422 for nonsense."""
     kind = body.get("kind")
     if kind not in (None, "DeleteOptions"):
-        raise bad_request(f'no kind "{kind}" is registered for version "v1" in scheme, expected DeleteOptions')
+        raise bad_request(
+            f'no kind "{kind}" is registered for version "v1" in scheme, expected DeleteOptions'
+        )
     preconditions = body.get("preconditions") or {}
     grace = body.get("gracePeriodSeconds", query.number("gracePeriodSeconds"))
     if grace is not None and (isinstance(grace, bool) or not isinstance(grace, int)):
-        raise bad_request("json: cannot unmarshal into Go struct field DeleteOptions.gracePeriodSeconds of type int64")
+        raise bad_request(
+            "json: cannot unmarshal into Go struct field DeleteOptions.gracePeriodSeconds of type int64"
+        )
     policy = body.get("propagationPolicy") or query.text("propagationPolicy") or None
     orphan = body.get("orphanDependents")
     if policy is None and orphan is not None:
         policy = "Orphan" if orphan else "Background"
     if policy is not None and policy not in POLICIES:
         supported = ", ".join(f'"{known}"' for known in (*POLICIES, "nil"))
-        cause = ("FieldValueNotSupported", "propagationPolicy", f'Unsupported value: "{policy}": supported values: {supported}')
+        cause = (
+            "FieldValueNotSupported",
+            "propagationPolicy",
+            f'Unsupported value: "{policy}": supported values: {supported}',
+        )
         raise invalid("meta.k8s.io", "DeleteOptions", "", [cause])
     return DeleteOptions(
         grace=grace,
@@ -115,13 +123,16 @@ class Deleter:
 
 def _check(before: Stored, options: DeleteOptions) -> None:
     if options.uid and options.uid != before.uid:
-        why = f"the UID in the precondition ({options.uid}) does not match the UID in record ({before.uid}). The object might have been deleted and then recreated"
+        why = (
+            f"the UID in the precondition ({options.uid}) does not match the UID in record ({before.uid}). "
+            "The object might have been deleted and then recreated"
+        )
         raise _precondition(before, why)
     revision = before.value["metadata"]["resourceVersion"]
     if options.resource_version and options.resource_version != revision:
         why = (
-            f"the ResourceVersion in the precondition ({options.resource_version}) does not match the ResourceVersion in "
-            f"record ({revision}). The object might have been modified"
+            f"the ResourceVersion in the precondition ({options.resource_version}) does not match the "
+            f"ResourceVersion in record ({revision}). The object might have been modified"
         )
         raise _precondition(before, why)
 

@@ -110,7 +110,8 @@ def aggregated(*, core: bool) -> Object:
         if (not group) == core:
             groups.setdefault(group, []).append(_discovered_version(group, version))
     items = [
-        {"metadata": {"name": group} if group else {}, "versions": versions} for group, versions in groups.items()
+        {"metadata": {"name": group} if group else {}, "versions": versions}
+        for group, versions in groups.items()
     ]
     return {
         "kind": "APIGroupDiscoveryList",

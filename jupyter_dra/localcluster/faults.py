@@ -31,10 +31,16 @@ class Fault:
 
     def error(self) -> APIError:
         if self.status == 429:
-            return too_many_requests("the server has received too many requests and has asked us to try again later")
+            return too_many_requests(
+                "the server has received too many requests and has asked us to try again later"
+            )
         if self.status == 500:
             return internal("fault injected for a test")
-        return APIError(self.status, "ServiceUnavailable" if self.status == 503 else "Unknown", "fault injected for a test")
+        return APIError(
+            self.status,
+            "ServiceUnavailable" if self.status == 503 else "Unknown",
+            "fault injected for a test",
+        )
 
 
 @dataclass(slots=True)
@@ -59,14 +65,18 @@ class Faults:
         self.event_delay = 0.0
 
     def add(self, wish: Mapping[str, Any]) -> None:
-        """Set what ``fail``, ``delay`` and ``event_delay`` of a request ask for; raises 400 for unknown words."""
+        """Set what ``fail``, ``delay`` and ``event_delay`` ask for; raises 400 where they make no sense."""
         for key, word in (("fail", "status"), ("delay", "seconds")):
             given = wish.get(key)
             if given is None:
                 continue
             if not isinstance(given, Mapping) or word not in given:
                 raise bad_request(f"{key} needs an object with {word}")
-            known = {name: given[name] for name in ("status", "seconds", "count", "verb", "resource", "after") if name in given}
+            known = {
+                name: given[name]
+                for name in ("status", "seconds", "count", "verb", "resource", "after")
+                if name in given
+            }
             self.pending.append(Fault(**known))
         if "event_delay" in wish:
             self.event_delay = float(wish["event_delay"])

@@ -1,7 +1,7 @@
 """What goes away by itself: dependents of deleted owners, and the contents of ending namespaces.
 
-Follows k8s.io/kubernetes ``pkg/controller/garbagecollector`` and ``pkg/controller/namespace``. Works on the store in
-the server's own loop, shortly after the change that caused it.
+Follows k8s.io/kubernetes ``pkg/controller/garbagecollector`` and ``pkg/controller/namespace``. Works on the
+store in the server's own loop, shortly after the change that caused it.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import logging
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from jupyter_dra.localcluster.deletion import FOREGROUND, ORPHAN, Deleter, DeleteOptions
+from jupyter_dra.localcluster.deletion import FOREGROUND, ORPHAN, DeleteOptions, Deleter
 from jupyter_dra.localcluster.resources import named
 from jupyter_dra.localcluster.store import Event, Key, Store, Stored
 from jupyter_dra.localcluster.writes import Writer

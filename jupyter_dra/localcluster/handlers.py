@@ -39,6 +39,8 @@ class Exchange(RequestHandler):
     def initialize(self, cluster: Cluster, answer: Answer) -> None:
         self.cluster = cluster
         self._answer = answer
+        self._gone = False
+        self._on_close: list[Callable[[], object]] = []
 
     def set_default_headers(self) -> None:
         self.set_header("Cache-Control", "no-cache, private")
@@ -73,7 +75,7 @@ class Exchange(RequestHandler):
             stream.set_nodelay(True)
 
     def _check_origin(self) -> None:
-        """A browser page must not reach us: neither by its own origin nor by a name that points to 127.0.0.1."""
+        """A web page must not reach us: neither from its origin nor by a name that points to 127.0.0.1."""
         names = self.cluster.settings.host_names
         host = urlsplit(f"//{self.request.host}").hostname
         if host not in names:
@@ -133,17 +135,25 @@ class Exchange(RequestHandler):
             self.set_header(name, value)
         self.json(error.body, error.http_status)
 
+    @property
+    def is_over(self) -> bool:
+        """Whether the answer is complete or the client is gone."""
+        return self._finished or self._gone
+
     def on_connection_close(self) -> None:
         super().on_connection_close()
-        for callback in self.__dict__.pop("_on_close", ()):
+        self._gone = True
+        for callback in self._on_close:
             callback()
 
-    def when_closed(self, callback: Callable[[], None]) -> None:
+    def when_closed(self, callback: Callable[[], object]) -> None:
         """Call back once if the client goes away before the answer is complete."""
-        self.__dict__.setdefault("_on_close", []).append(callback)
+        self._on_close.append(callback)
 
     def write_error(self, status_code: int, **kwargs: Any) -> None:
-        error = method_not_allowed(self.request.method or "") if status_code == 405 else internal(self._reason)
+        error = (
+            method_not_allowed(self.request.method or "") if status_code == 405 else internal(self._reason)
+        )
         self.json(APIError(status_code, error.reason, error.message).body, status_code)
 
 

@@ -81,11 +81,13 @@ FindAccount = Callable[[str, str], str | None]
 class Authenticator:
     """Turns a bearer token into a user.
 
-    Static tokens are compared by digest, so the time taken says nothing about a token. Service account tokens are
-    JSON web tokens under a key of this cluster; they end with their account.
+    Static tokens are compared by digest, so the time taken says nothing about a token. Service account tokens
+    are JSON web tokens under a key of this cluster; they end with their account.
     """
 
-    def __init__(self, tokens: Iterable[tuple[str, User]], signing_key: bytes, find_account: FindAccount) -> None:
+    def __init__(
+        self, tokens: Iterable[tuple[str, User]], signing_key: bytes, find_account: FindAccount
+    ) -> None:
         self._static = {_digest(token): user for token, user in tokens}
         self._key = signing_key
         self._find_account = find_account

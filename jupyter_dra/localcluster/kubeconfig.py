@@ -25,7 +25,9 @@ def kubeconfig(server: str, ca: bytes, token: str, user: str, context: str = CON
             }
         ],
         "users": [{"name": user, "user": {"token": token}}],
-        "contexts": [{"name": context, "context": {"cluster": context, "user": user, "namespace": "default"}}],
+        "contexts": [
+            {"name": context, "context": {"cluster": context, "user": user, "namespace": "default"}}
+        ],
     }
     return json.dumps(config, indent=2).encode() + b"\n"
 

@@ -1,4 +1,4 @@
-"""Calls from the API server to a node's agent: one TLS connection each, with the server's client certificate."""
+"""Calls from the API server to a node's agent: one TLS connection each, with a client certificate."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ class Reply:
 async def call(
     pki: Path, address: Address, path: str, headers: Mapping[str, str] | None = None, method: str = "GET"
 ) -> Reply:
-    """Send a request without a body and read the head of the answer; raises 500 where the node does not answer."""
+    """Send a request without a body and read the head of the answer; raises 500 where nobody answers."""
     url = f"https://{address.host}:{address.port}{path.partition('?')[0]}"
     try:
         async with asyncio.timeout(CONNECT_SECONDS):

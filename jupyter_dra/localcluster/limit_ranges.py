@@ -58,9 +58,13 @@ def _broken(resources: Mapping[str, Any], item: Mapping[str, Any], kind: str) ->
     limits, requests = resources.get("limits") or {}, resources.get("requests") or {}
     problems: list[str] = []
     for name, least in (item.get("min") or {}).items():
-        problems += _bound(name, f"minimum {name} usage per {kind}", least, requests, limits, lambda have, bar: have < bar)
+        problems += _bound(
+            name, f"minimum {name} usage per {kind}", least, requests, limits, lambda have, bar: have < bar
+        )
     for name, most in (item.get("max") or {}).items():
-        problems += _bound(name, f"maximum {name} usage per {kind}", most, limits, requests, lambda have, bar: have > bar)
+        problems += _bound(
+            name, f"maximum {name} usage per {kind}", most, limits, requests, lambda have, bar: have > bar
+        )
     return problems
 
 
@@ -72,7 +76,7 @@ def _bound(
     second: Amounts,
     breaks: Callable[[Quantity, Quantity], bool],
 ) -> list[str]:
-    """``first`` must be stated (requests for a minimum, limits for a maximum); either must keep to the bar."""
+    """``first`` must be stated (requests for a minimum, limits for a maximum); both must keep to the bar."""
     limit = Quantity.parse(bar)
     first_word, second_word = ("request", "limit") if words.startswith("minimum") else ("limit", "request")
     if name not in first:

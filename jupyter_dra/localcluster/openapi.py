@@ -1,4 +1,4 @@
-"""OpenAPI v3 documents: an index, and per group version the paths and schemas that kubectl's create, apply and explain read.
+"""OpenAPI v3 documents: an index, and per group version the paths and schemas that kubectl reads.
 
 kubectl validates on its own side unless POST and PATCH list the parameter ``fieldValidation``.
 """
@@ -82,7 +82,10 @@ def _paths(resource: Resource, component: str) -> Object:
         base += "/namespaces/{namespace}"
     collection, single = f"{base}/{resource.plural}", f"{base}/{resource.plural}/{{name}}"
     found: Object = {
-        collection: {"get": _operation(resource, "list", component), "post": _operation(resource, "post", component)},
+        collection: {
+            "get": _operation(resource, "list", component),
+            "post": _operation(resource, "post", component),
+        },
         single: {
             "get": _operation(resource, "get", component),
             "put": _operation(resource, "put", component),
@@ -145,7 +148,10 @@ def _component(name: str, components: Object) -> str:
 
 def _schema(shape: Shape, components: Object) -> Object:
     if shape.kind == "struct":
-        return {"allOf": [{"$ref": f"#/components/schemas/{_component(shape.name, components)}"}], "default": {}}
+        return {
+            "allOf": [{"$ref": f"#/components/schemas/{_component(shape.name, components)}"}],
+            "default": {},
+        }
     if shape.kind == "list":
         return {"type": "array", "items": _schema(schemas.shape(shape.elem or "string"), components)}
     if shape.kind == "map":

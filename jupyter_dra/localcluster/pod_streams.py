@@ -64,7 +64,7 @@ async def _pass_text(exchange: Exchange, reply: kubelet.Reply) -> None:
         raise APIError(reply.status, reason, text or f"the kubelet answered {reply.status}")
     exchange.set_header("Content-Type", "text/plain")
     closed = asyncio.get_running_loop().create_future()
-    exchange.when_closed(lambda: closed.done() or closed.set_result(None))
+    exchange.when_closed(closed.cancel)
     pump = asyncio.ensure_future(_pump_text(exchange, reply))
     done, _ = await asyncio.wait({pump, closed}, return_when=asyncio.FIRST_COMPLETED)
     if pump in done:
@@ -137,7 +137,8 @@ def _address(exchange: Exchange, stored: Stored) -> kubelet.Address:
         raise not_found("", "nodes", node_name)
     address = kubelet.address_of(node.value)
     if address is None:
-        raise internal(f"no preferred addresses found; known addresses: {(node.value.get('status') or {}).get('addresses') or []}")
+        known = (node.value.get("status") or {}).get("addresses") or []
+        raise internal(f"no preferred addresses found; known addresses: {known}")
     return address
 
 
@@ -145,16 +146,29 @@ async def answer_port_forward(exchange: Exchange, resource: Resource) -> None:
     """Upgrade to a v4 WebSocket towards the pod's node; needs the verb ``create`` as well as ``get``."""
     headers = exchange.request.headers
     offered = [part.strip() for part in headers.get("Sec-WebSocket-Protocol", "").split(",") if part.strip()]
-    if exchange.request.method != "GET" or headers.get("Upgrade", "").lower() != "websocket" or PROTOCOL not in offered:
+    if (
+        exchange.request.method != "GET"
+        or headers.get("Upgrade", "").lower() != "websocket"
+        or PROTOCOL not in offered
+    ):
         raise not_implemented("port-forward over SPDY", f"it takes WebSockets with the protocol {PROTOCOL}")
     target = exchange.target
     exchange.authorize(
-        Target("create", target.path, target.group, target.version, target.plural, target.subresource, target.namespace, target.name)
+        Target(
+            "create",
+            target.path,
+            target.group,
+            target.version,
+            target.plural,
+            target.subresource,
+            target.namespace,
+            target.name,
+        )
     )
     stored = reading.find(exchange, resource)
     ports = [part for text in exchange.query.all("ports") for part in text.split(",") if part]
     if not ports or not all(part.isdigit() and 0 < int(part) < 65536 for part in ports):
-        raise bad_request("query parameter \"ports\" is required")
+        raise bad_request('query parameter "ports" is required')
     if (stored.value.get("status") or {}).get("phase") in ("Succeeded", "Failed"):
         raise bad_request(f"pod {stored.key.name} is not running")
     namespace, pod = stored.key

@@ -1,8 +1,8 @@
 """The eight protobuf bodies that kubectl insists on, read into plain objects.
 
-``kubectl create namespace|secret|configmap|serviceaccount|quota`` and ``kubectl auth`` send them. Field numbers follow
-k8s.io/api ``core/v1/generated.proto``, ``authorization/v1`` and ``authentication/v1``; the envelope follows
-k8s.io/apimachinery ``pkg/runtime/generated.proto``. Answers are always JSON.
+``kubectl create namespace|secret|configmap|serviceaccount|quota`` and ``kubectl auth`` send them. Field
+numbers follow the ``generated.proto`` of k8s.io/api ``core/v1``, ``authorization/v1`` and ``authentication/v1``;
+the envelope follows k8s.io/apimachinery ``pkg/runtime/generated.proto``. Answers are always JSON.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Value = int | bytes
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One field. ``kind`` is text, bytes, number, flag, time, a message name, or ``map:`` and the kind of its values."""
+    """One field; ``kind`` is text, bytes, number, flag, time, a message, or ``map:`` and one of these."""
 
     name: str
     kind: str = "text"
@@ -132,7 +132,7 @@ READABLE = {
 
 
 def read_object(body: bytes) -> dict[str, Any]:
-    """The object in a protobuf body; raises 415 for a kind that is not among the eight, 400 for broken bytes."""
+    """The object in a protobuf body; raises 415 for a kind not among the eight, 400 for broken bytes."""
     if not body.startswith(MAGIC):
         raise bad_request("provided data does not appear to be a protobuf message, expected prefix k8s\\x00")
     try:
@@ -140,7 +140,9 @@ def read_object(body: bytes) -> dict[str, Any]:
         types = unknown.get("typeMeta", {})
         version, kind = types.get("apiVersion", ""), types.get("kind", "")
         if (version, kind) not in READABLE:
-            raise unsupported_media_type(f"application/vnd.kubernetes.protobuf for {kind}", ("application/json", "application/yaml"))
+            raise unsupported_media_type(
+                f"application/vnd.kubernetes.protobuf for {kind}", ("application/json", "application/yaml")
+            )
         value = _message(kind, base64.b64decode(unknown.get("raw", "")))
     except (IndexError, UnicodeDecodeError, ValueError) as error:
         raise bad_request(f"error decoding protobuf: {error}") from None

@@ -87,7 +87,9 @@ def _claim_devices(spec: Mapping[str, Any]) -> Usage:
                     found[name] = max(found.get(name, 0), number)
         for name, number in found.items():
             counts[name] = counts.get(name, 0) + number
-    return {f"{name}.deviceclass.{RESOURCE_GROUP}/devices": Quantity.from_int(n) for name, n in counts.items()}
+    return {
+        f"{name}.deviceclass.{RESOURCE_GROUP}/devices": Quantity.from_int(n) for name, n in counts.items()
+    }
 
 
 def _count(request: Mapping[str, Any]) -> dict[str, int]:
@@ -158,7 +160,8 @@ class QuotaKeeper:
             requested = ",".join(f"{name}={delta[name].canonical()}" for name in over)
             have = ",".join(f"{name}={used[name].canonical()}" for name in over)
             limited = ",".join(f"{name}={Quantity.parse(hard[name]).canonical()}" for name in over)
-            why = f"exceeded quota: {quota['metadata']['name']}, requested: {requested}, used: {have}, limited: {limited}"
+            name = quota["metadata"]["name"]
+            why = f"exceeded quota: {name}, requested: {requested}, used: {have}, limited: {limited}"
             raise forbidden(resource.group, resource.plural, value["metadata"].get("name", ""), why)
 
     def usage(self, quota: Mapping[str, Any]) -> Usage:
@@ -180,7 +183,7 @@ class QuotaKeeper:
     def notice(self, event: Event) -> bool:
         """Remember that a namespace's usage may have changed; true if there is something to refresh."""
         namespace = event.stored.key.namespace
-        if not namespace or event.stored.resource is _QUOTAS and event.type == "DELETED":
+        if not namespace or (event.stored.resource is _QUOTAS and event.type == "DELETED"):
             return False
         if namespace in self._store.collections[_QUOTAS].by_namespace:
             self._stale.add(namespace)

@@ -99,7 +99,12 @@ class Authorizer:
     def covers(self, user: User, namespace: str, wanted: Iterable[Rule]) -> list[Rule]:
         """The single rules among ``wanted`` that the user does not hold (for the escalation check)."""
         held = self.rules_of(user, namespace)
-        return [single for rule in wanted for single in _split(rule) if not any(_includes(h, single) for h in held)]
+        return [
+            single
+            for rule in wanted
+            for single in _split(rule)
+            if not any(_includes(h, single) for h in held)
+        ]
 
     def role_rules(self, ref: Mapping[str, Any], namespace: str) -> list[Rule] | None:
         """The rules a roleRef stands for, or None if there is no such role."""
@@ -138,8 +143,11 @@ class Authorizer:
             ref = binding.get("roleRef") or {}
             rules = self.role_rules(ref, namespace)
             if rules:
-                label = f"{kind.kind} \"{binding['metadata']['name']}{'/' + namespace if namespace else ''}\""
-                yield f'RBAC: allowed by {label} of {ref.get("kind")} "{ref.get("name")}" to {_subject(user)}', rules
+                label = f'{kind.kind} "{binding["metadata"]["name"]}{"/" + namespace if namespace else ""}"'
+                yield (
+                    f'RBAC: allowed by {label} of {ref.get("kind")} "{ref.get("name")}" to {_subject(user)}',
+                    rules,
+                )
 
 
 def _subject(user: User) -> str:
@@ -171,7 +179,9 @@ def _includes(held: Rule, single: Rule) -> bool:
     if not held.get("resources"):
         return False
     names = held.get("resourceNames") or ()
-    named_ok = not names or set(single.get("resourceNames") or ()) & set(names) == set(single.get("resourceNames") or (None,))
+    named_ok = not names or set(single.get("resourceNames") or ()) & set(names) == set(
+        single.get("resourceNames") or (None,)
+    )
     resource = single["resources"][0]
     wildcard = "/" in resource and f"*/{resource.split('/', 1)[1]}" in (held.get("resources") or ())
     return has("verbs") and has("apiGroups") and (has("resources") or wildcard) and named_ok

@@ -108,14 +108,20 @@ def _check_list_revision(query: Query, current: int) -> None:
     asked = query.revision()
     if match not in ("", "Exact", "NotOlderThan"):
         text = f'Unsupported value: "{match}": supported values: "Exact", "NotOlderThan", ""'
-        raise invalid("meta.k8s.io", "ListOptions", "", [("FieldValueNotSupported", "resourceVersionMatch", text)])
+        raise invalid(
+            "meta.k8s.io", "ListOptions", "", [("FieldValueNotSupported", "resourceVersionMatch", text)]
+        )
     if match and asked is None:
         text = "Forbidden: resourceVersionMatch is forbidden unless resourceVersion is provided"
-        raise invalid("meta.k8s.io", "ListOptions", "", [("FieldValueForbidden", "resourceVersionMatch", text)])
+        raise invalid(
+            "meta.k8s.io", "ListOptions", "", [("FieldValueForbidden", "resourceVersionMatch", text)]
+        )
     if match == "Exact" and asked != current:
         if asked == 0:
             text = 'Forbidden: resourceVersionMatch "Exact" is forbidden for resourceVersion "0"'
-            raise invalid("meta.k8s.io", "ListOptions", "", [("FieldValueForbidden", "resourceVersionMatch", text)])
+            raise invalid(
+                "meta.k8s.io", "ListOptions", "", [("FieldValueForbidden", "resourceVersionMatch", text)]
+            )
         if asked is not None and asked < current:
             raise expired("The resourceVersion for the provided list is too old.")
     if asked is not None and asked > current:
@@ -150,10 +156,16 @@ class Stream:
         self._initial = query.flag("sendInitialEvents")
         if initial and match != "NotOlderThan":
             text = "Forbidden: sendInitialEvents requires setting resourceVersionMatch to NotOlderThan"
-            raise invalid("meta.k8s.io", "ListOptions", "", [("FieldValueForbidden", "resourceVersionMatch", text)])
+            raise invalid(
+                "meta.k8s.io", "ListOptions", "", [("FieldValueForbidden", "resourceVersionMatch", text)]
+            )
         if match and not initial:
-            text = "Forbidden: resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided"
-            raise invalid("meta.k8s.io", "ListOptions", "", [("FieldValueForbidden", "resourceVersionMatch", text)])
+            text = (
+                "Forbidden: resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided"
+            )
+            raise invalid(
+                "meta.k8s.io", "ListOptions", "", [("FieldValueForbidden", "resourceVersionMatch", text)]
+            )
         if self._initial and not self._bookmarks:
             raise bad_request("sendInitialEvents needs allowWatchBookmarks")
         current = self._exchange.cluster.store.revision
@@ -185,7 +197,7 @@ class Stream:
         finally:
             exchange.cluster.watches.discard(watch)
             watch.close()
-        if not exchange._finished and not exchange.request.connection.stream.closed():
+        if not exchange.is_over:
             await exchange.finish()
 
     async def _send_all(self) -> None:

@@ -1,4 +1,4 @@
-"""What a request asks for, read from its path and query as k8s.io/apiserver ``pkg/endpoints/request`` does."""
+"""What a request asks for, read as k8s.io/apiserver ``pkg/endpoints/request`` does."""
 
 from __future__ import annotations
 
@@ -56,7 +56,9 @@ class Query:
         if not text:
             return None
         if not text.isdigit():
-            raise bad_request(f'invalid resource version "{text}": strconv.ParseUint: parsing "{text}": invalid syntax')
+            raise bad_request(
+                f'invalid resource version "{text}": strconv.ParseUint: parsing "{text}": invalid syntax'
+            )
         return int(text)
 
 
@@ -64,7 +66,7 @@ class Query:
 class Target:
     """One request: the verb that authorization sees, and what it is about.
 
-    ``group``, ``version`` and ``plural`` are empty for paths that name no resource; ``path`` is always the whole path.
+    ``group``, ``version`` and ``plural`` are empty for paths that name no resource; ``path`` is always whole.
     """
 
     verb: str

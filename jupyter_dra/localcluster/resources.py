@@ -1,4 +1,4 @@
-"""What the local cluster serves: one entry per resource, read by discovery, storage, tables and authorization."""
+"""What the local cluster serves: one entry per resource, read by discovery, storage and authorization."""
 
 from __future__ import annotations
 

@@ -40,7 +40,9 @@ def answer_review(cluster: Cluster, user: User, review: Review, body: Mapping[st
             answer = {"spec": spec, "status": _access_status(cluster, asked, review, spec)}
         case _:
             answer = {"spec": spec, "status": _access_status(cluster, user, review, spec)}
-    metadata: Object = {"creationTimestamp": cluster.clock.stamp() if review.kind == "SelfSubjectReview" else None}
+    metadata: Object = {
+        "creationTimestamp": cluster.clock.stamp() if review.kind == "SelfSubjectReview" else None
+    }
     return {"kind": review.kind, "apiVersion": review.api_version, "metadata": metadata, **answer}
 
 
@@ -84,7 +86,9 @@ def _rules_status(cluster: Cluster, user: User, spec: Mapping[str, Any]) -> Obje
             kept = ("verbs", "apiGroups", "resources", "resourceNames")
             resource_rules.append({name: list(rule[name]) for name in kept if rule.get(name)})
         if rule.get("nonResourceURLs"):
-            path_rules.append({"verbs": list(rule["verbs"]), "nonResourceURLs": list(rule["nonResourceURLs"])})
+            path_rules.append(
+                {"verbs": list(rule["verbs"]), "nonResourceURLs": list(rule["nonResourceURLs"])}
+            )
     return {"resourceRules": resource_rules, "nonResourceRules": path_rules, "incomplete": False}
 
 
@@ -106,7 +110,12 @@ def token_request(cluster: Cluster, account: Mapping[str, Any], body: Mapping[st
     seconds = int(spec.get("expirationSeconds") or 3600)
     if seconds < 600:
         text = f"Invalid value: {seconds}: may not specify a duration less than 10 minutes"
-        raise invalid("authentication.k8s.io", "TokenRequest", "", [("FieldValueInvalid", "spec.expirationSeconds", text)])
+        raise invalid(
+            "authentication.k8s.io",
+            "TokenRequest",
+            "",
+            [("FieldValueInvalid", "spec.expirationSeconds", text)],
+        )
     audiences = list(spec.get("audiences") or ["https://kubernetes.default.svc"])
     metadata = account["metadata"]
     now = cluster.clock.seconds()

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from jupyter_dra.localcluster.resources import Resource
-from jupyter_dra.localcluster.status import bad_request, invalid
-from jupyter_dra.validation import decode, schemas
+from jupyter_dra.localcluster.status import APIError, about, bad_request
+from jupyter_dra.validation import apply_defaults, decode, schemas, status_text, validate
+from jupyter_dra.validation.fielderrors import FieldError
 from jupyter_dra.validation.schemas import Kind
-
-try:
-    from jupyter_dra.validation import apply_defaults, validate
-except ImportError:
-    apply_defaults = lambda value: value
-    validate = lambda *args, **options: []
 
 Object = dict[str, Any]
 MODES = ("Ignore", "Strict", "Warn")
@@ -25,7 +20,9 @@ def field_validation(text: str) -> str:
     if not text:
         return "Warn"
     if text not in MODES:
-        raise bad_request(f'fieldValidation: Unsupported value: "{text}": supported values: "Ignore", "Strict", "Warn"')
+        raise bad_request(
+            f'fieldValidation: Unsupported value: "{text}": supported values: "Ignore", "Strict", "Warn"'
+        )
     return text
 
 
@@ -53,30 +50,36 @@ def _same_kind(resource: Resource, document: Mapping[str, Any]) -> None:
     kind, version = document.get("kind"), document.get("apiVersion")
     if kind and kind != resource.kind:
         target = f"{resource.api_version}, Kind={resource.kind}"
-        raise bad_request(f'the object provided is unrecognized (must be of type {resource.kind}): got kind "{kind}", expected {target}')
+        raise bad_request(
+            f"the object provided is unrecognized (must be of type {resource.kind}): "
+            f'got kind "{kind}", expected {target}'
+        )
     if version and version != resource.api_version:
         raise bad_request(
-            f"the API version in the data ({version}) does not match the expected API version ({resource.api_version})"
+            f"the API version in the data ({version}) does not match the expected API version "
+            f"({resource.api_version})"
         )
 
 
-def with_defaults(value: Object) -> Object:
-    return dict(apply_defaults(value))
+def with_defaults(value: Object, now: str) -> Object:
+    """A copy with the defaults of its type, in the form the server gives back; ``now`` dates new taints."""
+    return apply_defaults(value, now=now)
 
 
-def check(
-    resource: Resource,
-    value: Object,
-    old: Object | None = None,
-    namespace_labels: Mapping[str, str] | None = None,
-) -> None:
-    """Raise 422 with every problem of a new object, or of an update of ``old``."""
-    operation = "create" if old is None else "update"
-    errors = validate(value, operation=operation, old=old, namespace_labels=namespace_labels)
-    if errors:
-        causes = [(error.type, error.path, _without_path(error.text(), error.path)) for error in errors]
-        raise invalid(resource.group, resource.kind, value["metadata"].get("name", ""), causes)
+def check_new(resource: Resource, value: Object, namespace_labels: Mapping[str, str] | None) -> None:
+    """Raise 422 with every problem of a new object."""
+    _refuse(resource, value, validate(value, namespace_labels=namespace_labels))
 
 
-def _without_path(text: str, path: str) -> str:
-    return text.removeprefix(f"{path}: ")
+def check_change(resource: Resource, value: Object, old: Object, subresource: str) -> None:
+    """Raise 422 with every problem of an update, of the object or (``status``) of its status."""
+    errors = validate(value, operation="update", old=old, subresource=subresource or None)
+    _refuse(resource, value, errors)
+
+
+def _refuse(resource: Resource, value: Object, errors: Sequence[FieldError]) -> None:
+    if not errors:
+        return
+    name = value["metadata"].get("name", "")
+    details = about(name, resource.group, resource.kind, causes=[error.cause() for error in errors])
+    raise APIError(422, "Invalid", status_text(resource.kind, resource.group, name, errors), details=details)

@@ -1,7 +1,7 @@
 """Label and field selectors as they stand in queries.
 
-Grammar and texts follow k8s.io/apimachinery ``pkg/labels/selector.go`` and ``pkg/fields/selector.go``; which fields
-each kind offers follows ``pkg/apis/core/v1/conversion.go`` and the registries' ``GetAttrs``.
+Grammar and texts follow k8s.io/apimachinery ``pkg/labels/selector.go`` and ``pkg/fields/selector.go``; which
+fields each kind offers follows ``pkg/apis/core/v1/conversion.go`` and the registries' ``GetAttrs``.
 """
 
 from __future__ import annotations

@@ -47,7 +47,7 @@ Stop = Callable[[], Awaitable[None]]
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """``port`` 0 takes a free one; ``control`` also runs the scheduler and the controllers in this process."""
+    """``port`` 0 takes a free one; ``control`` also runs the scheduler and the controllers."""
 
     folder: Path
     port: int = 0

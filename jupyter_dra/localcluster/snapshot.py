@@ -91,7 +91,11 @@ class Keeper:
 
     def write(self) -> None:
         kept = self._kept
-        objects = [stored.whole for stored in self._cluster.store.everything() if stored.resource.kind not in _LEFT_OUT]
+        objects = [
+            stored.whole
+            for stored in self._cluster.store.everything()
+            if stored.resource.kind not in _LEFT_OUT
+        ]
         head = {
             "kind": "LocalClusterState",
             "version": VERSION,

@@ -94,7 +94,9 @@ def bad_request(message: str) -> APIError:
     return APIError(400, "BadRequest", message)
 
 
-def forbidden(group: str, plural: str, name: str, why: str, causes: Iterable[Mapping[str, Any]] = ()) -> APIError:
+def forbidden(
+    group: str, plural: str, name: str, why: str, causes: Iterable[Mapping[str, Any]] = ()
+) -> APIError:
     target = f'{qualified(group, plural)} "{name}"' if name else qualified(group, plural)
     text = f"{target} is forbidden: {why}" if plural else f"forbidden: {why}"
     details = about(name, group, plural)
@@ -139,7 +141,7 @@ def unsupported_media_type(given: str, supported: Iterable[str]) -> APIError:
 
 
 def not_implemented(what: str, instead: str = "") -> APIError:
-    """What a complete server does and this one leaves out on purpose (reason as apimachinery has none for 501)."""
+    """What a complete server does and this one leaves out on purpose (apimachinery has no reason for 501)."""
     text = f"the local cluster does not implement {what}"
     return APIError(501, "NotImplemented", f"{text}; {instead}" if instead else text)
 
@@ -155,7 +157,12 @@ def too_many_requests(message: str, retry_seconds: int = 1) -> APIError:
 
 
 def internal(message: str) -> APIError:
-    return APIError(500, "InternalError", f"Internal error occurred: {message}", details={"causes": [{"message": message}]})
+    return APIError(
+        500,
+        "InternalError",
+        f"Internal error occurred: {message}",
+        details={"causes": [{"message": message}]},
+    )
 
 
 def too_large_resource_version(asked: int, current: int) -> APIError:

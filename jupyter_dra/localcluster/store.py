@@ -1,7 +1,8 @@
 """Objects in memory with one revision counter, as etcd behind the API server.
 
-Stored values are never changed in place: a write puts a new value in. That is what lets lists and watches share
-one encoded form of each object. Everything runs on one event loop, so a write is atomic as long as it does not await.
+Stored values are never changed in place: a write puts a new value in. That is what lets lists and watches
+share one encoded form of each object. Everything runs on one event loop, so a write is atomic as long as it
+does not await.
 """
 
 from __future__ import annotations
@@ -118,11 +119,7 @@ class Collection:
         if namespace is not None:
             inside = self.by_namespace.get(namespace, {})
             return [inside[name] for name in sorted(inside)]
-        return [
-            inside[name]
-            for _, inside in sorted(self.by_namespace.items())
-            for name in sorted(inside)
-        ]
+        return [inside[name] for _, inside in sorted(self.by_namespace.items()) for name in sorted(inside)]
 
     def put(self, stored: Stored) -> None:
         self.by_namespace.setdefault(stored.key.namespace, {})[stored.key.name] = stored
@@ -154,7 +151,9 @@ class Store:
 
     def __init__(self, revision: int = 1, objects: Iterable[Object] = ()) -> None:
         self.revision = revision
-        self.collections: dict[Resource, Collection] = {resource: Collection(resource) for resource in RESOURCES}
+        self.collections: dict[Resource, Collection] = {
+            resource: Collection(resource) for resource in RESOURCES
+        }
         self.listeners: list[Listener] = []
         kinds = {(r.api_version, r.kind): r for r in RESOURCES}
         for value in objects:

@@ -15,7 +15,7 @@ from jupyter_dra.localcluster.status import APIError, bad_request
 
 @dataclass(frozen=True, slots=True)
 class ListRule:
-    """How a list merges. ``key`` None means a set of primitives; ``retain_keys`` clears what ``$retainKeys`` omits."""
+    """How a list merges. ``key`` None means a set of primitives."""
 
     key: str | None
     retain_keys: bool = False
@@ -23,7 +23,7 @@ class ListRule:
 
 Path = tuple[str, ...]
 Rules = Callable[[Path], ListRule | None]
-"""The rule of the list at a path without indices (``("spec", "containers")``), or None where a list is replaced."""
+"""The rule of the list at a path without indices (``("spec", "containers")``), or None: replaced whole."""
 
 _ORDER = "$setElementOrder/"
 _DELETE = "$deleteFromPrimitiveList/"
@@ -37,7 +37,9 @@ def strategic_patch(target: Mapping[str, Any], patch: Mapping[str, Any], rules: 
     return merged if merged is not None else {}
 
 
-def _merge_map(target: dict[str, Any], patch: Mapping[str, Any], rules: Rules, path: Path) -> dict[str, Any] | None:
+def _merge_map(
+    target: dict[str, Any], patch: Mapping[str, Any], rules: Rules, path: Path
+) -> dict[str, Any] | None:
     directive = patch.get(_PATCH)
     if directive == "replace":
         return {key: copy.deepcopy(value) for key, value in patch.items() if key != _PATCH}
@@ -111,10 +113,10 @@ def _is_bare_replace(item: Any, key: str) -> bool:
 
 def _merge_item(result: list[Any], item: Any, key: str, rules: Rules, path: Path) -> None:
     if not isinstance(item, Mapping) or key not in item:
-        raise APIError(
-            500, "InternalError", f"map: {item!r} does not contain declared merge key: {key}"
-        )
-    position = next((i for i, old in enumerate(result) if isinstance(old, dict) and old.get(key) == item[key]), None)
+        raise APIError(500, "InternalError", f"map: {item!r} does not contain declared merge key: {key}")
+    position = next(
+        (i for i, old in enumerate(result) if isinstance(old, dict) and old.get(key) == item[key]), None
+    )
     if position is None:
         if item.get(_PATCH) == "delete":
             return
@@ -129,7 +131,7 @@ def _merge_item(result: list[Any], item: Any, key: str, rules: Rules, path: Path
 
 
 def _reorder(result: dict[str, Any], name: str, order: list[Any], rules: Rules, path: Path) -> None:
-    """Sort the list as the patch wants it; elements the patch does not know keep their place after their neighbor."""
+    """Sort the list as the patch wants it; elements the patch does not name keep their places."""
     items = result.get(name)
     rule = rules((*path, name))
     if not isinstance(items, list) or rule is None:

@@ -54,7 +54,7 @@ def prepare_status(resource: Resource, old: Object, new: Object) -> None:
     for key, part in old.items():
         if key not in ("status", "metadata"):
             new[key] = part
-    kept = ("finalizers", "ownerReferences")
+    kept: tuple[str, ...] = ("finalizers", "ownerReferences")
     if resource.kind not in _KEEPS_METADATA:
         kept = (*kept, "labels", "annotations")
     for name in kept:
@@ -118,7 +118,7 @@ _SERVICE_RANGE = ipaddress.ip_network("10.96.0.0/16")
 
 
 def assign_cluster_ip(value: Object) -> None:
-    """Give a service an address of the usual range, from its uid; nothing listens there in the local cluster."""
+    """Give a service an address of the usual range, from its uid; nothing listens there."""
     spec = value.setdefault("spec", {})
     if spec.get("type", "ClusterIP") == "ExternalName" or spec.get("clusterIP"):
         return

@@ -86,7 +86,11 @@ def _labels(labels: Object | None) -> str:
 
 
 def _node(value: Object, now: float) -> list[Any]:
-    roles = [key.split("/", 1)[1] for key in value["metadata"].get("labels") or {} if key.startswith("node-role.kubernetes.io/")]
+    roles = [
+        key.split("/", 1)[1]
+        for key in value["metadata"].get("labels") or {}
+        if key.startswith("node-role.kubernetes.io/")
+    ]
     info = _get(value, "status", "nodeInfo", default={})
     addresses = {a.get("type"): a.get("address") for a in _get(value, "status", "addresses", default=())}
     return [
@@ -113,7 +117,9 @@ def _node_state(value: Object) -> str:
 
 def _event(value: Object, now: float) -> list[Any]:
     subject = value.get("involvedObject") or {}
-    first = value.get("firstTimestamp") or value.get("eventTime") or value["metadata"].get("creationTimestamp")
+    first = (
+        value.get("firstTimestamp") or value.get("eventTime") or value["metadata"].get("creationTimestamp")
+    )
     series = value.get("series") or {}
     last = series.get("lastObservedTime") or value.get("lastTimestamp") or first
     count = series.get("count") or value.get("count") or 1
@@ -138,7 +144,8 @@ def _event(value: Object, now: float) -> list[Any]:
 
 def _quota(value: Object, now: float) -> list[Any]:
     hard, used = _get(value, "status", "hard", default={}), _get(value, "status", "used", default={})
-    requests, limits = [], []
+    requests: list[str] = []
+    limits: list[str] = []
     for name in sorted(hard):
         text = f"{name}: {used.get(name, '0')}/{hard[name]}"
         (limits if name.startswith("limits.") else requests).append(text)
@@ -333,7 +340,7 @@ def table(
     *,
     columns: bool = True,
 ) -> dict[str, Any]:
-    """A Table; ``include`` is None, Metadata (the default) or Object: what each row carries besides its cells."""
+    """A Table; ``include`` is None, Metadata (the default) or Object: what a row carries."""
     definitions, cells = _TABLES.get(resource.kind, _PLAIN)
     rows = [{"cells": cells(stored.value, now), "object": _row_object(stored, include)} for stored in items]
     return {

@@ -1,7 +1,7 @@
 """A watch: the events of one collection that one client wants, in order, from a revision on.
 
-Follows k8s.io/apiserver ``pkg/storage/cacher``: an object that starts or stops to match the selector appears as
-ADDED or DELETED; a revision that is no longer in the history is answered with 410.
+Follows k8s.io/apiserver ``pkg/storage/cacher``: an object that starts or stops to match the selector appears
+as ADDED or DELETED; a revision that is no longer in the history is answered with 410.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class Watch:
         self.error: APIError | None = None
 
     def start(self, since: int | None) -> None:
-        """Begin with the current objects (None) or with the events after a revision; raises 410 if too old."""
+        """Begin with the current objects (None) or after a revision; raises 410 if that is too old."""
         if since is None:
             for stored in self.current():
                 self._queue.append(Seen("ADDED", stored))
@@ -61,7 +61,9 @@ class Watch:
         self._collection.listeners.add(self._put)
 
     def current(self) -> list[Stored]:
-        return [s for s in self._collection.objects(self._selection.namespace) if self._selection.matches(s.value)]
+        return [
+            s for s in self._collection.objects(self._selection.namespace) if self._selection.matches(s.value)
+        ]
 
     def close(self) -> None:
         self._collection.listeners.discard(self._put)

@@ -59,7 +59,9 @@ class Writer:
         self._quota = quota
         self._clock = clock
 
-    def create(self, resource: Resource, namespace: str, document: Mapping[str, Any], options: WriteOptions) -> Written:
+    def create(
+        self, resource: Resource, namespace: str, document: Mapping[str, Any], options: WriteOptions
+    ) -> Written:
         value, warnings = rules.read_object(resource, document, options.validation)
         metadata = value["metadata"]
         _place(resource, namespace, metadata)
@@ -74,7 +76,7 @@ class Writer:
         labels = self._admission.namespace_labels(namespace) if resource.namespaced else None
         if name and self._store.get(resource, namespace, name) is not None:
             raise already_exists(resource.group, resource.plural, name)
-        rules.check(resource, value, None, labels)
+        rules.check_new(resource, value, labels)
         if resource.namespaced:
             self._quota.check(resource, namespace, value)
         if options.dry_run:
@@ -88,7 +90,7 @@ class Writer:
 
     def _complete(self, resource: Resource, value: Object, user: User) -> Object:
         """Defaults of the type, then what admission adds; the defaults again for what admission added."""
-        value = rules.with_defaults(value)
+        value = rules.with_defaults(value, self._clock.stamp())
         if resource.kind == "Pod":
             self._admission.mutate_pod(value)
             value["status"]["qosClass"] = strategy.quality_of_service(value["spec"])
@@ -99,7 +101,11 @@ class Writer:
         return value
 
     def replace(
-        self, resource: Resource, key: tuple[str, str, str], document: Mapping[str, Any], options: WriteOptions
+        self,
+        resource: Resource,
+        key: tuple[str, str, str],
+        document: Mapping[str, Any],
+        options: WriteOptions,
     ) -> Written:
         """PUT of an object or of its status; ``key`` is (namespace, name, subresource)."""
         namespace, name, subresource = key
@@ -108,19 +114,24 @@ class Writer:
         _place(resource, namespace, value["metadata"])
         given = value["metadata"].get("name", "")
         if not given:
-            raise bad_request(f'the name of the object (based on URL) was undeterminable: name must be provided, expected "{name}"')
+            raise bad_request(f'the name of the object is missing, expected the name on the URL ("{name}")')
         if given != name:
             raise bad_request(f"the name of the object ({given}) does not match the name on the URL ({name})")
         return self._update(before, value, subresource, options, warnings)
 
-    def patch(self, resource: Resource, key: tuple[str, str, str], change: Change, options: WriteOptions) -> Written:
+    def patch(
+        self, resource: Resource, key: tuple[str, str, str], change: Change, options: WriteOptions
+    ) -> Written:
         """Apply a change to the object as it is now; ``change`` gets its own copy and gives the new whole."""
         namespace, name, subresource = key
         before = self._existing(resource, namespace, name)
         changed = change(copy.deepcopy(before.value))
         value, warnings = rules.read_object(resource, changed, options.validation)
         if value["metadata"].get("name") != name:
-            raise bad_request(f"the name of the object ({value['metadata'].get('name', '')}) does not match the name on the URL ({name})")
+            raise bad_request(
+                f"the name of the object ({value['metadata'].get('name', '')}) "
+                f"does not match the name on the URL ({name})"
+            )
         return self._update(before, value, subresource, options, warnings)
 
     def _existing(self, resource: Resource, namespace: str, name: str) -> Stored:
@@ -139,14 +150,14 @@ class Writer:
         else:
             strategy.prepare_update(resource, old, value)
         _check_finalizers(before, value)
-        value = rules.with_defaults(value)
+        value = rules.with_defaults(value, self._clock.stamp())
         value["metadata"]["resourceVersion"] = old["metadata"]["resourceVersion"]
         if value == old:
             return Written(before, warnings=warnings)
         namespace = before.key.namespace
         if resource.group == RBAC_GROUP:
             self._admission.check_role(options.user, resource, value)
-        rules.check(resource, value, old, self._admission.namespace_labels(namespace) if namespace else None)
+        rules.check_change(resource, value, old, subresource)
         if resource.namespaced and not subresource:
             self._quota.check(resource, namespace, value, old)
         if options.dry_run:
@@ -156,11 +167,10 @@ class Writer:
     def commit(self, before: Stored, value: Object) -> Stored:
         """Store a checked update; an object that waits for nothing more is removed instead."""
         metadata = value["metadata"]
-        waiting = metadata.get("finalizers") or (value.get("spec") or {}).get("finalizers")
         ending = metadata.get("deletionTimestamp") and metadata.get("deletionGracePeriodSeconds", 0) == 0
-        if ending and not waiting and not (before.resource.kind == "Namespace"):
-            stored = self._store.replace(before, value)
-            return self._store.remove(stored)
+        if ending and not metadata.get("finalizers") and before.resource.kind != "Namespace":
+            last = self._store.remove(before)
+            return Stored(before.resource, value, last.revision)
         return self._store.replace(before, value)
 
 
@@ -171,7 +181,8 @@ def _place(resource: Resource, namespace: str, metadata: Object) -> None:
     given = metadata.get("namespace")
     if given and given != namespace:
         raise bad_request(
-            f"the namespace of the provided object does not match the namespace sent on the request ({given} and {namespace})"
+            "the namespace of the provided object does not match the namespace sent on the request "
+            f"({given} and {namespace})"
         )
     metadata["namespace"] = namespace
 
@@ -194,6 +205,9 @@ def _check_finalizers(before: Stored, value: Object) -> None:
     known = before.value["metadata"].get("finalizers") or []
     fresh = [name for name in value["metadata"].get("finalizers") or [] if name not in known]
     if fresh:
-        text = f"Forbidden: no new finalizers can be added if the object is being deleted, found new finalizers {fresh}"
+        text = (
+            "Forbidden: no new finalizers can be added if the object is being deleted, "
+            f"found new finalizers {fresh}"
+        )
         cause = ("FieldValueForbidden", "metadata.finalizers", text)
         raise invalid(before.resource.group, before.resource.kind, before.key.name, [cause])

@@ -44,7 +44,9 @@ async def answer_create(exchange: Exchange, resource: Resource) -> None:
     if target.name:
         raise method_not_allowed("POST")
     wanted = options(exchange)
-    written = exchange.cluster.writer.create(resource, _namespace(exchange, resource), _body(exchange), wanted)
+    written = exchange.cluster.writer.create(
+        resource, _namespace(exchange, resource), _body(exchange), wanted
+    )
     _answer(exchange, written)
 
 
@@ -108,6 +110,8 @@ async def answer_delete_collection(exchange: Exchange, resource: Resource) -> No
         "kind": resource.list_kind,
         "apiVersion": resource.api_version,
         "metadata": {"resourceVersion": str(revision)},
-        "items": [{k: v for k, v in stored.value.items() if k not in ("kind", "apiVersion")} for stored in last],
+        "items": [
+            {k: v for k, v in stored.value.items() if k not in ("kind", "apiVersion")} for stored in last
+        ],
     }
     exchange.reply(encode(value))
