@@ -10,7 +10,27 @@ unknown field "spec.devices.requests[0].deviceClassName"
 
 from __future__ import annotations
 
-from jupyter_dra.validation import schemas
+from jupyter_dra.validation import schemas, versions
+from jupyter_dra.validation.conversion import to_v1
 from jupyter_dra.validation.decode import Decoded, ParsedObject, Problem, decode, parse_json
+from jupyter_dra.validation.defaults import apply_defaults
+from jupyter_dra.validation.fielderrors import FieldError, status, status_text
+from jupyter_dra.validation.normalize import normalize
+from jupyter_dra.validation.rules import validate
 
-__all__ = ["Decoded", "ParsedObject", "Problem", "decode", "parse_json", "schemas"]
+__all__ = [
+    "Decoded",
+    "FieldError",
+    "ParsedObject",
+    "Problem",
+    "apply_defaults",
+    "decode",
+    "normalize",
+    "parse_json",
+    "schemas",
+    "status",
+    "status_text",
+    "to_v1",
+    "validate",
+    "versions",
+]
