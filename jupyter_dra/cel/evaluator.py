@@ -1,0 +1,461 @@
+"""Nodes to closures: each takes the frame and gives a value or raises EvalError (``cel-go/interpreter``)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from jupyter_dra.cel.accesses import (
+    field_getter,
+    index_getter,
+    optional_getter,
+    presence,
+)
+from jupyter_dra.cel.equality import equal, settled_equal
+from jupyter_dra.cel.library import Dispatch, library
+from jupyter_dra.cel.lists import compare_values
+from jupyter_dra.cel.loops import build_comprehension, build_sort
+from jupyter_dra.cel.meter import SMALL, Frame, charge
+from jupyter_dra.cel.syntax import (
+    Bind,
+    Call,
+    Comprehension,
+    Has,
+    Ident,
+    ListLiteral,
+    Literal,
+    Logic,
+    MapLiteral,
+    Node,
+    Select,
+)
+from jupyter_dra.cel.values import (
+    MISSING,
+    NONE,
+    CelMap,
+    CelOptional,
+    EvalError,
+    TypeValue,
+    UInt,
+    map_key,
+)
+
+__all__ = ["Closure", "ProgramProblem", "build"]
+
+Closure = Callable[[Frame], Any]
+_CONVERSIONS = frozenset(("bool", "bytes", "double", "duration", "int", "string", "timestamp", "uint"))
+_SIZED = frozenset((str, bytes, list))
+_SETTABLE = frozenset((str, int, UInt, float, bool))
+
+
+class ProgramProblem(Exception):
+    """A constant that fails: the API server refuses the selector when it builds the program."""
+
+
+def build(node: Node, namespaced: dict[int, str], key_hint: str) -> tuple[Closure, int]:
+    """The closure of a checked expression, and how many slots its frame needs."""
+    builder = Builder(namespaced, key_hint)
+    closure = builder.build(node)
+    return closure, builder.slots
+
+
+class Builder:
+    """Carries the scopes of macro variables while closures are made."""
+
+    def __init__(self, namespaced: dict[int, str], key_hint: str) -> None:
+        self.namespaced = namespaced
+        self.key_hint = key_hint
+        self.scopes: list[dict[str, tuple[int, bool]]] = []
+        self.slots = 2
+        self.library = library()
+        self.handlers: dict[type, Callable[[Any], Closure]] = {
+            Literal: _literal,
+            Ident: self.ident,
+            Select: self.select,
+            Has: self.has,
+            Call: self.call,
+            Logic: self.logic,
+            ListLiteral: self.list_literal,
+            MapLiteral: self.map_literal,
+            Comprehension: self.comprehension,
+            Bind: self.bind,
+        }
+
+    def build(self, node: Node) -> Closure:
+        return self.handlers[type(node)](node)
+
+    def slot(self) -> int:
+        self.slots += 1
+        return self.slots - 1
+
+    def scoped(self, node: Node, names: dict[str, tuple[int, bool]]) -> Closure:
+        """Build a node in which these names are variables: name to slot and whether it is bound lazily."""
+        self.scopes.append(names)
+        closure = self.build(node)
+        self.scopes.pop()
+        return closure
+
+    def variable(self, name: str) -> tuple[int, bool] | None:
+        for scope in reversed(self.scopes):
+            if name in scope:
+                return scope[name]
+        return None
+
+    def ident(self, node: Ident) -> Closure:
+        found = self.variable(node.name)
+        if found is not None:
+            slot, lazy = found
+            return _lazy_variable(slot) if lazy else lambda frame: frame[slot]
+        if node.name == "device":
+            return lambda frame: frame[0].as_map()
+        value = TypeValue(node.name)
+        return lambda frame: value
+
+    def select(self, node: Select) -> Closure:
+        name = self.namespaced.get(id(node))
+        if name is not None:
+            value = TypeValue(name)
+            return lambda frame: value
+        if isinstance(node.operand, Ident) and node.operand.name == "device" and not node.optional:
+            field = self._device_field(node.field)
+            if field is not None:
+                return field
+        operand = self.build(node.operand)
+        if node.optional:
+            return optional_getter(operand, node.field)
+        return field_getter(operand, node.field, self.key_hint)
+
+    def _device_field(self, name: str) -> Closure | None:
+        if self.variable("device") is not None:
+            return None
+        fields: dict[str, Closure] = {
+            "driver": lambda frame: frame[0].driver,
+            "attributes": lambda frame: frame[0].attributes,
+            "capacity": lambda frame: frame[0].capacity,
+            "allowMultipleAllocations": lambda frame: frame[0].multiple,
+        }
+        return fields.get(name)
+
+    def has(self, node: Has) -> Closure:
+        operand, name = self.build(node.operand), node.field
+        return lambda frame: presence(operand(frame), name)
+
+    def logic(self, node: Logic) -> Closure:
+        terms = tuple(map(self.build, node.terms))
+        decides = node.function == "_||_"
+
+        def logic(frame: Frame) -> bool:
+            first: EvalError | None = None
+            for term in terms:
+                try:
+                    value = term(frame)
+                except EvalError as error:
+                    if first is None:
+                        first = error
+                    continue
+                if value is decides:
+                    return decides
+                if value is not (not decides) and first is None:
+                    first = EvalError("no such overload")
+            if first is not None:
+                raise first
+            return not decides
+
+        return logic
+
+    def list_literal(self, node: ListLiteral) -> Closure:
+        if not node.optional and all(isinstance(element, Literal) for element in node.elements):
+            constant = [element.value for element in node.elements if isinstance(element, Literal)]
+            return lambda frame: constant
+        elements = tuple(map(self.build, node.elements))
+        if not node.optional:
+            return lambda frame: [element(frame) for element in elements]
+        optional = node.optional
+
+        def mixed(frame: Frame) -> list[object]:
+            values: list[object] = []
+            for index, element in enumerate(elements):
+                value = element(frame)
+                if index in optional:
+                    if not isinstance(value, CelOptional):
+                        raise EvalError("cannot initialize optional list element from non-optional value")
+                    if value.value is MISSING:
+                        continue
+                    value = value.value
+                values.append(value)
+            return values
+
+        return mixed
+
+    def map_literal(self, node: MapLiteral) -> Closure:
+        keys, values = tuple(map(self.build, node.keys)), tuple(map(self.build, node.values))
+        optional = node.optional
+
+        def literal(frame: Frame) -> CelMap:
+            data: dict[object, object] = {}
+            for index, (key, value) in enumerate(zip(keys, values, strict=True)):
+                name, found = map_key(key(frame)), value(frame)
+                if index in optional:
+                    if not isinstance(found, CelOptional):
+                        raise EvalError("cannot initialize optional entry from non-optional value")
+                    if found.value is MISSING:
+                        data.pop(name, None)
+                        continue
+                    found = found.value
+                data[name] = found
+            return CelMap(data)
+
+        return literal
+
+    def comprehension(self, node: Comprehension) -> Closure:
+        return build_comprehension(self, node)
+
+    def bind(self, node: Bind) -> Closure:
+        if node.kind == "sortBy":
+            return build_sort(self, node)
+        value, slot = self.build(node.value), self.slot()
+        if node.kind == "bind":
+            thunk = _Thunk(value)
+            body = self.scoped(node.body, {node.name: (slot, True)})
+
+            def bound(frame: Frame) -> object:
+                frame[slot] = thunk
+                return body(frame)
+
+            return bound
+        body = self.scoped(node.body, {node.name: (slot, False)})
+        wrap = node.kind == "optMap"
+
+        def mapped(frame: Frame) -> object:
+            optional = value(frame)
+            if not isinstance(optional, CelOptional):
+                raise EvalError("no such overload: hasValue")
+            if optional.value is MISSING:
+                return NONE
+            frame[slot] = optional.value
+            result = body(frame)
+            return CelOptional(result) if wrap else result
+
+        return mapped
+
+    def call(self, node: Call) -> Closure:
+        name = self.namespaced.get(id(node), node.function)
+        nodes = node.args if node.target is None or id(node) in self.namespaced else [node.target, *node.args]
+        if name == "@in":
+            return self._in(nodes)
+        args = tuple(map(self.build, nodes))
+        if name in ("_[_]", "_[?_]"):
+            constant = nodes[1].value if isinstance(nodes[1], Literal) else MISSING
+            return index_getter(args[0], args[1], constant, name == "_[?_]", self.key_hint)
+        special = _SPECIAL.get(name)
+        if special is not None:
+            return special(*args)
+        self._fold(name, nodes)
+        return _dispatched(self.library[name, len(args)], args)
+
+    def _in(self, nodes: list[Node]) -> Closure:
+        container = nodes[1]
+        if isinstance(container, ListLiteral) and not container.elements:
+            return lambda frame: False
+        wanted = self.build(nodes[0])
+        if isinstance(container, ListLiteral) and not container.optional:
+            constants = [part.value for part in container.elements if isinstance(part, Literal)]
+            if len(constants) == len(container.elements) and all(
+                type(item) in _SETTABLE for item in constants
+            ):
+                return _in_constants(wanted, frozenset(map(map_key, constants)))
+        return _in_value(wanted, self.build(container))
+
+    def _fold(self, name: str, nodes: list[Node]) -> None:
+        """Evaluate what the API server evaluates while it builds the program; raises ProgramProblem."""
+        constants = [node.value for node in nodes if isinstance(node, Literal)]
+        try:
+            if name in _CONVERSIONS and len(nodes) == 1 and constants:
+                implementation, _ = self.library[name, 1].resolve((type(constants[0]),))
+                implementation(constants[0])
+            elif name in ("find", "findAll") and isinstance(nodes[1], Literal):
+                from jupyter_dra.cel.regex import compiled
+
+                compiled(str(nodes[1].value))
+        except EvalError as error:
+            raise ProgramProblem(str(error)) from None
+
+
+class _Thunk:
+    """A value of ``cel.bind`` that nobody has asked for yet."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: Closure) -> None:
+        self.value = value
+
+
+def _lazy_variable(slot: int) -> Closure:
+    def variable(frame: Frame) -> object:
+        value = frame[slot]
+        if type(value) is _Thunk:
+            try:
+                value = value.value(frame)
+            except EvalError as error:
+                value = error
+            frame[slot] = value
+        if type(value) is EvalError:
+            raise value
+        return value
+
+    return variable
+
+
+def _literal(node: Literal) -> Closure:
+    value = node.value
+    return lambda frame: value
+
+
+def _dispatched(dispatch: Dispatch, args: tuple[Closure, ...]) -> Closure:
+    known = dispatch.known.get
+    if len(args) == 1:
+        one = args[0]
+
+        def call1(frame: Frame) -> object:
+            a = one(frame)
+            kind = type(a)
+            if kind in _SIZED and len(a) > SMALL:
+                charge(frame, len(a))
+            implementation, metered = known((kind,)) or dispatch.resolve((kind,))
+            return implementation(frame, a) if metered else implementation(a)
+
+        return call1
+    if len(args) == 2:
+        left, right = args
+
+        def call2(frame: Frame) -> object:
+            a, b = left(frame), right(frame)
+            kind = type(a)
+            if kind in _SIZED and len(a) > SMALL:
+                charge(frame, len(a))
+            types = (kind, type(b))
+            implementation, metered = known(types) or dispatch.resolve(types)
+            return implementation(frame, a, b) if metered else implementation(a, b)
+
+        return call2
+
+    def call(frame: Frame) -> object:
+        values = [arg(frame) for arg in args]
+        for value in values:
+            if type(value) in _SIZED and len(value) > SMALL:
+                charge(frame, len(value))
+        types = tuple(map(type, values))
+        implementation, metered = known(types) or dispatch.resolve(types)
+        return implementation(frame, *values) if metered else implementation(*values)
+
+    return call
+
+
+def _in_constants(wanted: Closure, constants: frozenset[object]) -> Closure:
+    def contained(frame: Frame) -> bool:
+        value = wanted(frame)
+        kind = type(value)
+        if kind in _SETTABLE:
+            return map_key(value) in constants
+        if kind.__name__ == "Semver" or kind is bytes:
+            # cel-go looks the value up in a Go map, which panics for these.
+            raise EvalError("internal error: runtime error: hash of unhashable type")
+        return False
+
+    return contained
+
+
+def _in_value(wanted: Closure, container: Closure) -> Closure:
+    def contained(frame: Frame) -> bool:
+        value, values = wanted(frame), container(frame)
+        if isinstance(values, CelMap):
+            return values.contains(value)
+        if isinstance(values, list):
+            charge(frame, len(values))
+            return any(settled_equal(frame, value, item) is True for item in values)
+        raise EvalError("no such overload")
+
+    return contained
+
+
+def _equals(left: Closure, right: Closure) -> Closure:
+    def equals(frame: Frame) -> bool:
+        a, b = left(frame), right(frame)
+        if type(a) is str and len(a) <= SMALL:
+            return type(b) is str and a == b
+        return equal(frame, a, b)
+
+    return equals
+
+
+def _differs(left: Closure, right: Closure) -> Closure:
+    return lambda frame: settled_equal(frame, left(frame), right(frame)) is not True
+
+
+def _not(operand: Closure) -> Closure:
+    def inverted(frame: Frame) -> bool:
+        value = operand(frame)
+        if value is True or value is False:
+            return not value
+        raise EvalError("no such overload")
+
+    return inverted
+
+
+def _conditional(condition: Closure, yes: Closure, no: Closure) -> Closure:
+    def conditional(frame: Frame) -> object:
+        value = condition(frame)
+        if value is True:
+            return yes(frame)
+        if value is False:
+            return no(frame)
+        raise EvalError("no such overload")
+
+    return conditional
+
+
+def _ordering(test: Callable[[int], bool]) -> Callable[[Closure, Closure], Closure]:
+    def make(left: Closure, right: Closure) -> Closure:
+        def ordering(frame: Frame) -> bool:
+            a, b = left(frame), right(frame)
+            if a != a or b != b:
+                return False
+            return test(compare_values(a, b))
+
+        return ordering
+
+    return make
+
+
+def _or(optional: Closure, other: Closure) -> Closure:
+    def alternative(frame: Frame) -> object:
+        value = optional(frame)
+        if isinstance(value, CelOptional) and value.value is MISSING:
+            return other(frame)
+        return value
+
+    return alternative
+
+
+def _or_value(optional: Closure, other: Closure) -> Closure:
+    def alternative(frame: Frame) -> object:
+        value = optional(frame)
+        if type(value) is CelOptional:
+            return other(frame) if value.value is MISSING else value.value
+        return value
+
+    return alternative
+
+
+_SPECIAL: dict[str, Callable[..., Closure]] = {
+    "_==_": _equals,
+    "_!=_": _differs,
+    "!_": _not,
+    "_?_:_": _conditional,
+    "_<_": _ordering(lambda order: order < 0),
+    "_<=_": _ordering(lambda order: order <= 0),
+    "_>_": _ordering(lambda order: order > 0),
+    "_>=_": _ordering(lambda order: order >= 0),
+    "or": _or,
+    "orValue": _or_value,
+}

@@ -1,0 +1,144 @@
+"""``compile_selector``: text to a selector that can be evaluated on devices."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any
+
+from jupyter_dra.cel import kinds
+from jupyter_dra.cel.checker import Problem, check
+from jupyter_dra.cel.device import DeviceView
+from jupyter_dra.cel.evaluator import Closure, ProgramProblem, build
+from jupyter_dra.cel.hints import hint_for, hint_for_syntax
+from jupyter_dra.cel.issues import Issue, SelectorCompileError, SyntaxProblem
+from jupyter_dra.cel.meter import STEPS
+from jupyter_dra.cel.parser import parse
+from jupyter_dra.cel.strings import display
+from jupyter_dra.cel.syntax import Node
+from jupyter_dra.cel.validators import validate_literals
+from jupyter_dra.cel.values import EvalError, StepsExhausted
+from jupyter_dra.errors import CELRuntimeError
+from jupyter_dra.model import Device
+from jupyter_dra.model.limits import CEL_EXPRESSION_MAX
+
+__all__ = ["Selector", "compile_selector"]
+
+_KEY_HINT_1_37 = ". consider using CEL optional chaining (.? followed by orValue()) or guarding the check with has() for optional fields"
+COST_EXCEEDED = "actual cost limit exceeded"
+
+
+class Selector:
+    """A compiled selector; safe to share between threads.
+
+    ``text`` is the expression, ``version`` the Kubernetes version whose rules it was compiled with.
+    """
+
+    __slots__ = ("_program", "_slots", "node", "text", "version")
+
+    def __init__(self, text: str, version: str, node: Node, program: Closure, slots: int) -> None:
+        self.text = text
+        self.version = version
+        self.node = node
+        self._program = program
+        self._slots = slots
+
+    def __repr__(self) -> str:
+        return f"Selector({self.text!r})"
+
+    def evaluate(self, device: DeviceView | Device | Mapping[str, Any], driver: str | None = None) -> bool:
+        """Tell whether a device matches.
+
+        ``driver`` is needed for a :class:`~jupyter_dra.model.Device`, which does not know its own; a mapping may have
+        it as a key. Raises CELRuntimeError where the scheduler's evaluation fails: that ends the whole attempt and is
+        never the same as false.
+        """
+        view = device if isinstance(device, DeviceView) else DeviceView.of(device, driver)
+        return self.run(view)
+
+    def run(self, view: DeviceView) -> bool:
+        """The same for a prepared device."""
+        frame: list[Any] = [None] * self._slots
+        frame[0], frame[1] = view, STEPS
+        try:
+            value = self._program(frame)
+        except EvalError as error:
+            raise CELRuntimeError(str(error)) from None
+        except StepsExhausted:
+            raise CELRuntimeError(COST_EXCEEDED, params={"reason": "cost"}) from None
+        except RecursionError:
+            raise CELRuntimeError("the values are nested too deeply to be compared") from None
+        if value is True or value is False:
+            return value
+        raise CELRuntimeError(_not_bool(frame, value))
+
+
+def _not_bool(frame: list[Any], value: object) -> str:
+    from jupyter_dra.cel.conversions import type_of
+
+    try:
+        shown = display(frame, value)
+    except (EvalError, StepsExhausted, RecursionError):
+        shown = str(type(value).__name__)
+    return f"CEL result of type {type_of(value).name} could not be converted to bool: {shown}"
+
+
+def compile_selector(text: str, version: str = "1.37") -> Selector:
+    """Compile a device selector as the API server of a Kubernetes version (1.34 to 1.37) would.
+
+    Raises :class:`~jupyter_dra.errors.CELCompileError` with line, column and, for common mistakes, a hint.
+
+    >>> selector = compile_selector('device.driver == "gpu.nvidia.com"')
+    >>> selector.evaluate({"driver": "gpu.nvidia.com"})
+    True
+    """
+    return _compiled(text, version_of(version))
+
+
+def version_of(text: str) -> tuple[int, int]:
+    """``1.37`` or ``v1.37.2`` as numbers, within the range this engine knows."""
+    major, _, rest = text.removeprefix("v").partition(".")
+    minor = rest.partition(".")[0]
+    if major != "1" or not minor.isdigit():
+        raise ValueError(f"not a Kubernetes version: {text!r}")
+    return 1, min(max(int(minor), 34), 37)
+
+
+@lru_cache(maxsize=2048)
+def _compiled(text: str, version: tuple[int, int]) -> Selector:
+    if len(text.encode("utf-8", "surrogatepass")) > CEL_EXPRESSION_MAX:
+        message = f"Too long: may not be more than {CEL_EXPRESSION_MAX} bytes"
+        raise SelectorCompileError(text, (Issue(message, 0),), stage="length")
+    try:
+        return _compile(text, version)
+    except RecursionError:
+        issue = Issue("expression recursion limit exceeded: 250", 0)
+        raise SelectorCompileError(text, (issue,)) from None
+
+
+def _compile(text: str, version: tuple[int, int]) -> Selector:
+    try:
+        node = parse(text)
+    except SyntaxProblem as problem:
+        issue = Issue(problem.message, problem.offset)
+        raise SelectorCompileError(text, (issue,), hint=hint_for_syntax(text, problem)) from None
+    checked = check(node, version)
+    problems = checked.problems or validate_literals(checked)
+    if problems:
+        raise _refused(text, problems, "compile")
+    accepted = (kinds.BOOL, kinds.DYN) if version >= (1, 36) else (kinds.BOOL,)
+    if checked.result not in (*accepted, kinds.ANY):
+        found = kinds.format_type(checked.result)
+        message = f"must evaluate to bool or the unknown type, not {found}"
+        raise _refused(text, [Problem(message, 0, node, (checked.result,))], "result")
+    hint = _KEY_HINT_1_37 if version >= (1, 37) else ""
+    try:
+        program, slots = build(node, checked.namespaced, hint)
+    except ProgramProblem as problem:
+        raise _refused(text, [Problem(str(problem), 0)], "program") from None
+    return Selector(text, f"{version[0]}.{version[1]}", node, program, slots)
+
+
+def _refused(text: str, problems: list[Problem], stage: str) -> SelectorCompileError:
+    issues = tuple(Issue(problem.message, problem.at) for problem in problems)
+    return SelectorCompileError(text, issues, stage=stage, hint=hint_for(problems[0], text))

@@ -1,0 +1,68 @@
+"""Checks of constants that the API server makes after the type checker (``cel-go/cel/validator.go``)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from jupyter_dra.cel import regex, times
+from jupyter_dra.cel.checker import Checked, Problem
+from jupyter_dra.cel.kinds import DYN, Type, format_type
+from jupyter_dra.cel.strings import check_format
+from jupyter_dra.cel.syntax import Call, ListLiteral, Literal, Node
+from jupyter_dra.cel.values import EvalError
+
+__all__ = ["validate_literals"]
+
+
+def validate_literals(checked: Checked) -> list[Problem]:
+    """Literal patterns, durations, timestamps, format texts, and lists and maps of mixed types."""
+    exempt = {id(call.args[0]) for call, _ in checked.calls if _is_format(call)}
+    problems = [problem for call, types in checked.calls for problem in _call_problems(call, types, checked)]
+    for literal, parts, given in checked.literals:
+        if id(literal) not in exempt:
+            problems += _mixed(parts, given)
+    return sorted(problems, key=lambda problem: problem.at)
+
+
+def _is_format(call: Call) -> bool:
+    return call.function == "format" and call.target is not None and len(call.args) == 1
+
+
+def _mixed(parts: list[Node], given: list[Type]) -> Iterator[Problem]:
+    for part, kind in zip(parts[1:], given[1:], strict=True):
+        if kind != given[0]:
+            message = f"expected type '{format_type(given[0])}' but found '{format_type(kind)}'"
+            yield Problem(message, part.at, part, (given[0], kind))
+
+
+def _call_problems(call: Call, types: list[Type], checked: Checked) -> Iterator[Problem]:
+    name = call.function
+    if name == "matches":
+        pattern = call.args[-1] if call.args else None
+        if isinstance(pattern, Literal) and isinstance(pattern.value, str):
+            try:
+                regex.compiled(pattern.value)
+            except EvalError as error:
+                yield Problem("invalid matches argument", pattern.at, call, ())
+                del error
+    elif name in ("duration", "timestamp") and call.target is None and len(call.args) == 1:
+        argument = call.args[0]
+        if isinstance(argument, Literal) and isinstance(argument.value, str):
+            try:
+                (times.parse_duration if name == "duration" else times.parse_timestamp)(argument.value)
+            except EvalError:
+                yield Problem(f"invalid {name} argument", argument.at, call, ())
+    elif _is_format(call) and isinstance(call.target, Literal) and isinstance(call.target.value, str):
+        yield from _format_problems(call, call.target.value, checked)
+    del types
+
+
+def _format_problems(call: Call, text: str, checked: Checked) -> Iterator[Problem]:
+    argument = call.args[0]
+    if not isinstance(argument, ListLiteral):
+        return
+    given = next((kinds for literal, _, kinds in checked.literals if literal is argument), [DYN])
+    try:
+        check_format(text, given)
+    except EvalError as error:
+        yield Problem(str(error), argument.at, call, ())
