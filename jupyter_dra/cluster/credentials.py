@@ -14,6 +14,7 @@ import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -197,20 +198,21 @@ class Credentials:
     async def load(self) -> Any:
         """A new configuration of the client library, with credentials set."""
         from kubernetes.aio.client.configuration import Configuration
-        from kubernetes.aio.config import incluster_config, kube_config
         from kubernetes.aio.config.config_exception import ConfigException
 
+        in_cluster: Any = import_module("kubernetes.aio.config.incluster_config")
+        from_file: Any = import_module("kubernetes.aio.config.kube_config")
         configuration = Configuration()
         try:
             if self._choice.source == "in-cluster":
                 folder = self._choice.surroundings.service_account
-                incluster_config.InClusterConfigLoader(
+                in_cluster.InClusterConfigLoader(
                     token_filename=str(folder / "token"),
                     cert_filename=str(folder / "ca.crt"),
                     environ=self._choice.surroundings.environ,
                 ).load_and_set(configuration)
             else:
-                loader = kube_config.KubeConfigLoader(self._config, active_context=self._choice.context)
+                loader = from_file.KubeConfigLoader(self._config, active_context=self._choice.context)
                 await loader.load_and_set(configuration)
         except (ConfigException, OSError, ValueError) as error:
             raise ClusterError(f"The kubeconfig cannot be used: {error}", code="no-cluster") from error
@@ -238,6 +240,7 @@ class Credentials:
 
 
 def _files_of(pair: tuple[str, str]) -> tuple[str, str]:
-    from kubernetes.aio.config.kube_config import _create_temp_file_with_content
-
-    return _create_temp_file_with_content(pair[0]), _create_temp_file_with_content(pair[1])
+    """Both as private files that the client library removes at exit."""
+    library: Any = import_module("kubernetes.aio.config.kube_config")
+    keep = library._create_temp_file_with_content
+    return keep(pair[0]), keep(pair[1])

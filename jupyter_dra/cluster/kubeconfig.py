@@ -82,7 +82,8 @@ class ClusterChoice:
         entry = _named(self.config, "contexts", self.context)
         name = (entry or {}).get("context", {}).get("cluster")
         cluster = _named(self.config, "clusters", name) if isinstance(name, str) else None
-        return (cluster or {}).get("cluster", {}).get("server")
+        server = (cluster or {}).get("cluster", {}).get("server")
+        return server if isinstance(server, str) else None
 
     @property
     def label(self) -> str:

@@ -43,6 +43,7 @@ def needed(namespace: str) -> dict[str, Access]:
         "read_slices": Access("list", "resourceslices", DRA_GROUP),
         "read_classes": Access("list", "deviceclasses", DRA_GROUP),
         "read_nodes": Access("list", "nodes"),
+        "read_rules": Access("list", "devicetaintrules", DRA_GROUP),
         "read_claims": claims("list"),
         "read_all_claims": claims("list", ALL_NAMESPACES),
         "create_claims": claims("create"),

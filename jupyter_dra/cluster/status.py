@@ -63,7 +63,7 @@ def error_from_status(status: Mapping[str, Any], code: int, *, what: str = "") -
     if code == 429:
         return ClusterError(f"The cluster asks to slow down: {text}", code="too-many-requests", **common)
     if 400 <= code < 500:
-        return InputError(text, code="invalid", path=_first_path(params["causes"]), **common)
+        return InputError(text, code="invalid", path=_first_path(causes), **common)
     return ClusterError(f"The cluster could not do it: {text}", code="unreachable", **common)
 
 
@@ -94,8 +94,8 @@ def _object(details: Mapping[str, Any]) -> ObjectRef | None:
     return ObjectRef(kind=kind, name=name if isinstance(name, str) else None)
 
 
-def _first_path(causes: list[Any]) -> str | None:
-    for cause in causes:
+def _first_path(causes: Any) -> str | None:
+    for cause in causes if isinstance(causes, list) else []:
         if isinstance(cause, Mapping) and isinstance(cause.get("field"), str):
             return str(cause["field"])
     return None

@@ -230,7 +230,8 @@ class Transport:
         if socket.protocol != protocol:
             await socket.close()
             raise ClusterError(f"The API server does not speak {protocol}.", code="unsupported")
-        return socket
+        answer: aiohttp.ClientWebSocketResponse[bool] = socket
+        return answer
 
 
 class _Lost(Exception):

@@ -143,7 +143,7 @@ class WatchCache:
 
         A reader slower than the cluster raises ClusterError ``overrun`` rather than filling memory.
         """
-        queue: asyncio.Queue[Change | None] = asyncio.Queue(_QUEUE_LIMIT)
+        queue: asyncio.Queue[Change] = asyncio.Queue(_QUEUE_LIMIT)
 
         def put(type: str, obj: Object) -> None:
             try:
@@ -160,9 +160,7 @@ class WatchCache:
             while True:
                 if queue.full():
                     raise ClusterError("Changes came faster than they were read.", code="overrun")
-                change = await queue.get()
-                assert change is not None
-                yield change
+                yield await queue.get()
 
         try:
             yield read()

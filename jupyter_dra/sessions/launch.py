@@ -86,7 +86,7 @@ def look(ctx: Context, session: LiveSession, kernel: LiveKernel, seen: set[str])
     if claim is not None:
         seen.add("claim")
     events: list[Mapping[str, Any]] = []
-    if (pod is not None and not (pod.get("spec") or {}).get("nodeName")) or (pod is not None and (pod.get("status") or {}).get("phase") == "Pending"):
+    if pod is not None and (pod.get("status") or {}).get("phase", "Pending") == "Pending":
         events = _events(ctx, session, pod)
     return progress(
         pod,

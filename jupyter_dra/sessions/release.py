@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import logging
 import random
+from functools import partial
+from typing import Any
 
 from ..errors import ConflictError, DRAError, NotFoundError
 from .live import LiveKernel, LiveSession, Made
@@ -86,18 +88,16 @@ async def _gone(ctx: Context, namespace: str, made: Made) -> None:
         shown = present is not None and present["metadata"].get("uid") == made.uid
         if not shown and not await _exists(ctx, namespace, made):
             return
-        uid = made.uid
         try:
-            await cache.wait_object(
-                made.name,
-                lambda obj: obj is None or obj["metadata"].get("uid") != uid,
-                pause,
-                namespace=namespace,
-            )
+            await cache.wait_object(made.name, partial(_other, made.uid), pause, namespace=namespace)
         except TimeoutError:
             pause = min(pause * 2, _RETRY_MOST)
         if not shown:
             await asyncio.sleep(0.05)
+
+
+def _other(uid: str, obj: dict[str, Any] | None) -> bool:
+    return obj is None or obj["metadata"].get("uid") != uid
 
 
 async def _exists(ctx: Context, namespace: str, made: Made) -> bool:
@@ -107,4 +107,4 @@ async def _exists(ctx: Context, namespace: str, made: Made) -> bool:
         return False
     except DRAError:
         return True
-    return found["metadata"].get("uid") == made.uid
+    return bool(found["metadata"].get("uid") == made.uid)

@@ -1,0 +1,138 @@
+"""The first step of a session: build it, and judge whether it may and can start."""
+
+from __future__ import annotations
+
+import json
+import secrets
+import uuid
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from ..claims import Requirement, build_claim
+from ..errors import ConflictError, InputError, RefusedError
+from .events import Publisher
+from .live import LiveKernel, LiveSession, Made
+from .making import Context, new_id
+from .ports import KernelChoice
+from .record import Lease
+
+
+def new_session(
+    ctx: Context, wish: Requirement, publisher: Publisher, *, name: str | None, notebook: str | None
+) -> LiveSession:
+    """A session with its times set and nothing made yet."""
+    now, policy = ctx.clock(), ctx.policy
+    title = (name or wish.name or _stem(notebook) or wish.tier or "session")[:100]
+    lease = min(wish.lease_seconds or policy.lease, policy.longest_lease)
+    idle = wish.idle_seconds if wish.idle_seconds is not None else policy.idle
+    return LiveSession(
+        id=new_id(title),
+        name=title,
+        namespace=wish.namespace or ctx.client.namespace,
+        user=ctx.identity.user,
+        server=ctx.identity.server,
+        requirement=wish,
+        created_at=now,
+        lease=Lease(now + lease, now + policy.longest_lease, idle),
+        emit=publisher.publish,
+        clock=ctx.clock,
+    )
+
+
+def new_kernel(
+    session: LiveSession,
+    choice: KernelChoice | None,
+    *,
+    kernel_id: str | None,
+    notebook: str | None,
+    image: str,
+    cwd: str | None,
+) -> LiveKernel:
+    """Add a kernel to the session, with the requirement's environment beneath the kernel's own."""
+    chosen = choice or KernelChoice()
+    wished = {key: value for key, value in session.requirement.env.items() if value != "***"}
+    if wished:
+        chosen = replace(chosen, env={**wished, **chosen.env})
+    numbers = [kernel.pod_name.rpartition("-")[2] for kernel in session.kernels]
+    taken = max((int(number) + 1 for number in numbers if number.isdigit()), default=0)
+    index = max(session.next_index, taken)
+    session.next_index = index + 1
+    made = LiveKernel(
+        id=kernel_id or str(uuid.uuid4()),
+        choice=chosen,
+        pod_name=f"{session.id}-{index}",
+        notebook=notebook,
+        image=image,
+        cwd=cwd,
+    )
+    session.kernels.append(made)
+    session.image = session.image or image
+    return made
+
+
+async def check(ctx: Context, session: LiveSession, *, wait: float | None) -> None:
+    """Build the claim and ask the planner; raises what makes the launch refused."""
+    session.begin("checked")
+    wish, plan = session.requirement, None
+    if ctx.inventory.rights.get("read_slices"):
+        plan = await ctx.inventory.plan(wish, session.namespace)
+        judge(plan, wait=wait, force=session.force)
+        best: Mapping[str, Any] = next(iter(plan.get("nodes") or []), {})
+        places = best.get("devices") or []
+        session.predicted = frozenset((d["driver"], d["pool"], d["device"]) for d in places)
+        if plan["verdict"] == "busy":
+            session.set_state("waiting")
+    if isinstance(wish.claim, str):
+        if wish.claim.startswith("template/"):
+            session.template = wish.claim.removeprefix("template/")
+        else:
+            session.claim_name = wish.claim
+    else:
+        classes = list(ctx.caches.get("DeviceClass")) if ctx.inventory.loaded else None
+        manifest = build_claim(wish, name=session.id, namespace=session.namespace, classes=classes)
+        session.manifest = json.loads(json.dumps(manifest))
+        session.claim_name = session.id
+        session.claim = Made("ResourceClaim", session.id, secrets.token_hex(16))
+    session.done("checked", verdict=plan["verdict"] if plan else None)
+
+
+def judge(plan: Mapping[str, Any], *, wait: float | None, force: bool) -> None:
+    """Raise what the contract says for this verdict; *fits* and *unknown* go on."""
+    verdict, launch = plan["verdict"], plan.get("launch") or {}
+    params = {"plan": dict(plan)}
+    if verdict == "invalid":
+        first: Mapping[str, Any] = next(iter(plan.get("findings") or []), {})
+        raise InputError(
+            first.get("message") or "The claim is invalid.",
+            path=first.get("path"),
+            next_step=first.get("fix"),
+            params=params,
+        )
+    code = launch.get("code")
+    if launch.get("can") == "no" and code in ("limit", "quota", "policy"):
+        given = launch.get("params") or {}
+        text = launch.get("message") or f"The {code} does not allow it."
+        raise RefusedError(text, code=code, next_step="Ask for less.", params={**given, **params})
+    if force:
+        return
+    if verdict == "impossible":
+        raise ConflictError(
+            "No device of this cluster can meet the requirement.",
+            code="impossible",
+            next_step="Change the requirement; the plan names changes that help.",
+            params=params,
+        )
+    if verdict == "busy" and wait is None:
+        raise ConflictError(
+            "All matching devices are taken.",
+            code="busy",
+            next_step="Wait for one, or take one of the changes the plan names.",
+            params=params,
+        )
+
+
+def _stem(notebook: str | None) -> str | None:
+    if not notebook:
+        return None
+    return notebook.rpartition("/")[2].rpartition(".")[0] or None

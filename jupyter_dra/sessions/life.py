@@ -1,0 +1,220 @@
+"""The life of kernels and sessions: launch, supervision, ending, giving back, connecting again."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import time
+from dataclasses import replace
+from typing import Any
+
+from ..errors import ConflictError, SessionEnded
+from .endings import Reason, reason
+from .launch import Failed, dial, launch_kernel
+from .live import LiveKernel, LiveSession
+from .making import Context, remember
+from .pods import read_secret, secret_name
+from .record import Ended
+from .registry import Registry
+from .release import release_kernel, release_session
+from .seal import DIGEST, digest_of
+from .supervision import supervise
+
+log = logging.getLogger(__name__)
+
+LEASE_PATIENCE = 15.0
+"""Seconds podside gets to end a session by itself before we do."""
+CLOSE_PATIENCE = 30.0
+
+
+def begin(ctx: Context, session: LiveSession, kernel: LiveKernel, *, first: bool) -> None:
+    """Start the task that is this kernel's life."""
+    kernel.task = asyncio.create_task(_life(ctx, session, kernel, first), name=f"kernel {kernel.pod_name}")
+
+
+async def _life(ctx: Context, session: LiveSession, kernel: LiveKernel, first: bool) -> None:
+    try:
+        await launch_kernel(ctx, session, kernel, first=first)
+        connected(ctx, session, kernel)
+        kernel.reason = await supervise(ctx, session, kernel)
+    except Failed as failed:
+        kernel.reason = failed.reason
+    except Exception as error:
+        log.exception("The kernel %s of %s is lost to a fault of ours", kernel.id, session.id)
+        kernel.reason = Reason("crashed", f"A fault of jupyter-dra: {type(error).__name__}: {error}")
+    kernel_over(ctx, session, kernel)
+
+
+def connected(ctx: Context, session: LiveSession, kernel: LiveKernel) -> None:
+    """Note that podside answers and the kernel runs."""
+    now = ctx.clock()
+    kernel.state = "idle"
+    kernel.last_activity = kernel.idle_since = now
+    kernel.connected.set()
+    if session.ready_at is None:
+        session.ready_at = now
+    remember(ctx, session)
+    if session.state != "running":
+        session.set_state("running")
+    else:
+        session.changed("kernels")
+
+
+def kernel_over(ctx: Context, session: LiveSession, kernel: LiveKernel) -> None:
+    """A kernel ended: with it the session, unless others go on."""
+    kernel.state = "dead"
+    why = kernel.reason = kernel.reason or reason("exited")
+    kernel.connected.set()
+    if session.releasing is not None:
+        return
+    if not any(k.reason is None and not k.gone for k in session.kernels):
+        finish(ctx, session, why)
+        return
+    note = {"at": int(ctx.clock()), "event": "kernel-ended", "kernel": kernel.id, "code": why.code}
+    session.history.append(note)
+    session.changed("kernels")
+    kernel.task = asyncio.create_task(_give_back(ctx, session, kernel), name=f"release {kernel.pod_name}")
+
+
+async def _give_back(ctx: Context, session: LiveSession, kernel: LiveKernel) -> None:
+    await release_kernel(ctx, session, kernel)
+    session.kernels = [other for other in session.kernels if other is not kernel]
+    remember(ctx, session)
+    session.changed("kernels")
+
+
+def finish(ctx: Context, session: LiveSession, why: Reason, by: str | None = None) -> None:
+    """Begin to end the session; the first reason counts."""
+    if session.releasing is not None:
+        return
+    session.ending, session.ended_by = why, by
+    session.fail_step()
+    session.wait = None
+    session.set_state("releasing")
+    session.releasing = asyncio.create_task(_release(ctx, session, why), name=f"release {session.id}")
+
+
+async def _release(ctx: Context, session: LiveSession, why: Reason) -> None:
+    at = ctx.clock()
+    tasks = [kernel.task for kernel in session.kernels if kernel.task is not None]
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
+    ended = Ended(
+        at=at,
+        code=why.code,
+        message=why.message,
+        exit_code=why.exit_code,
+        by=session.ended_by,
+        params=why.params,
+        next_step=why.next_step,
+    )
+    remember(ctx, session, ended=ended.as_dict(), ended_at=at)
+    for kernel in session.kernels:
+        kernel.reason = kernel.reason or why
+        kernel.connected.set()
+    await release_session(ctx, session)
+    session.ended = replace(ended, device_returned_at=ctx.clock())
+    remember(ctx, session, ended=session.ended.as_dict(), ended_at=at)
+    for kernel in session.kernels:
+        kernel.state = "dead"
+    session.state = "ended"
+    ctx.inventory.forget(session.id)
+    session.changed("ended", code=why.code)
+    session.finished.set()
+    log.info("Session %s ended: %s", session.id, why.code)
+
+
+async def reattach(ctx: Context, session: LiveSession, kernel: LiveKernel) -> None:
+    """Connect again to a running kernel that an earlier process launched.
+
+    Raises:
+        ConflictError: ``not-proven``: its Secret is not the one the sealed pod names.
+        SessionEnded: it ended meanwhile.
+    """
+    if kernel.task is not None:
+        return
+    private, mounted = await _secret_of(ctx, session, kernel)
+    kernel.credentials = ctx.runtime.credentials(private, mounted)
+    config = json.loads(mounted.get("podside.json", b"{}"))
+    kernel.choice = replace(kernel.choice, argv=tuple(config.get("argv") or kernel.choice.argv))
+    try:
+        await dial(ctx, session, kernel, until=time.monotonic() + CLOSE_PATIENCE)
+    except Failed as failed:
+        raise SessionEnded(failed.reason.message, code=failed.reason.code) from failed
+    connected(ctx, session, kernel)
+    kernel.task = asyncio.create_task(_resume(ctx, session, kernel), name=f"kernel {kernel.pod_name}")
+
+
+async def _resume(ctx: Context, session: LiveSession, kernel: LiveKernel) -> None:
+    kernel.reason = await supervise(ctx, session, kernel)
+    kernel_over(ctx, session, kernel)
+
+
+async def _secret_of(
+    ctx: Context, session: LiveSession, kernel: LiveKernel
+) -> tuple[dict[str, bytes], dict[str, bytes]]:
+    secret = await ctx.client.get("Secret", secret_name(kernel.pod_name), session.namespace)
+    private, mounted = read_secret(secret)
+    pod: Any = ctx.caches.pods(session.namespace).get(kernel.pod_name, session.namespace) or {}
+    notes = pod.get("metadata", {}).get("annotations") or {}
+    if notes.get(DIGEST) != digest_of(mounted):
+        raise ConflictError("The Secret of this kernel pod is not the one we made.", code="not-proven")
+    return private, mounted
+
+
+async def tick(ctx: Context, registry: Registry) -> None:
+    """Once a second: leases and idle limits that podside should have enforced, and old records."""
+    while True:
+        await asyncio.sleep(1.0)
+        now = ctx.clock()
+        for session in list(registry.live.values()):
+            if session.ended is not None:
+                if now - session.ended.at > ctx.policy.history_seconds:
+                    registry.forget(session.id)
+            elif session.releasing is None and not session.adopted:
+                _enforce(ctx, session, now)
+
+
+def _enforce(ctx: Context, session: LiveSession, now: float) -> None:
+    lease = session.record().lease
+    if lease is None:
+        return
+    if lease.ends_at is not None and now > lease.ends_at + LEASE_PATIENCE:
+        finish(ctx, session, reason("lease-over"))
+    elif (
+        session.state == "running"
+        and lease.idle_seconds is not None
+        and lease.idle_since is not None
+        and now > lease.idle_since + lease.idle_seconds + LEASE_PATIENCE
+        and _device_idle(session)
+    ):
+        finish(ctx, session, reason("idle"))
+
+
+def _device_idle(session: LiveSession) -> bool:
+    """Whether the device idles as far as the pods tell; without figures the kernels' activity decides."""
+    for kernel in session.kernels:
+        percent = (kernel.usage or {}).get("utilisation_percent")
+        if isinstance(percent, int | float) and percent > 5:
+            return False
+    return True
+
+
+async def close(ctx: Context, registry: Registry, *, keep: bool) -> None:
+    """End what this process looks after: sessions end too unless ``keep``."""
+    living = registry.living
+    for session in living:
+        if not keep and not session.adopted:
+            finish(ctx, session, reason("server-stopped"))
+    endings = [asyncio.ensure_future(s.finished.wait()) for s in living if s.releasing is not None]
+    if endings:
+        await asyncio.wait(endings, timeout=CLOSE_PATIENCE)
+    tasks: list[asyncio.Future[Any]] = [*endings]
+    for session in living:
+        tasks += [kernel.task for kernel in session.kernels if kernel.task is not None]
+        tasks += [session.releasing] if session.releasing is not None else []
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
