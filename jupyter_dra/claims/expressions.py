@@ -43,6 +43,7 @@ _ANY_PROFILE = ("profile", "partitionProfile")
 _VERSION_FIELDS = {"compute_capability": "cudaComputeCapability", "driver_version": "driverVersion"}
 SHAREABLE = "device.allowMultipleAllocations == true"
 
+_ALTERNATIVE = re.compile(r"(?:[^\\|]|\\.)*", re.DOTALL)
 _META = re.compile(r"([\\.+*?()|\[\]{}^$])")
 
 
@@ -114,7 +115,7 @@ def read(expression: str) -> tuple[str, Any] | None:
 
     Returned fields: vram, max_vram, product, architecture, compute_capability, driver_version, profile, shareable.
     """
-    text = " ".join(expression.split())
+    text = expression.strip()
     if text == SHAREABLE:
         return "shareable", True
     found = re.search(_DOMAIN, text)
@@ -160,7 +161,7 @@ def _read_words(where: str, text: str) -> Iterable[tuple[str, Any, str]]:
     words = re.fullmatch(r"\(\?i\)\(\^\|\[\^a-z0-9\]\)\((.*)\)\(\[\^a-z0-9\]\|\$\)", pattern or "", re.DOTALL)
     if words is None:
         return
-    names = [re.sub(r"\\(.)", r"\1", one, flags=re.DOTALL) for one in re.split(r"(?<!\\)\|", words[1])]
+    names = [re.sub(r"\\(.)", r"\1", one, flags=re.DOTALL) for one in _ALTERNATIVE.findall(words[1]) if one]
     yield "product", names, product(where, names)
     yield "architecture", names, architecture(where, names)
 

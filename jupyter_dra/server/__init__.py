@@ -1,0 +1,5 @@
+"""The Jupyter server extension."""
+
+from .app import DRAExtension
+
+__all__ = ["DRAExtension"]

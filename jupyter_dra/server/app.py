@@ -1,0 +1,63 @@
+"""The extension application: settings, routes, events, and what happens at start and stop."""
+
+from __future__ import annotations
+
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any
+
+from jupyter_server.extension.application import ExtensionApp
+from traitlets import Instance, Unicode, default
+
+from ..config import DRASettings
+
+if TYPE_CHECKING:
+    from .board import Board
+
+EVENT_SCHEMAS = ("session-v1.yaml", "inventory-v1.yaml", "status-v1.yaml")
+
+
+class DRAExtension(ExtensionApp, DRASettings):
+    """Accelerators for this server's notebooks."""
+
+    name = "jupyter_dra"
+    extension_url = "/jupyter-dra"
+    load_other_extensions = True
+    description = "Accelerators in Jupyter through Kubernetes Dynamic Resource Allocation."
+
+    user = Unicode("", help="The user's name on labels; default: JUPYTERHUB_USER, then the account's.").tag(config=True)
+    board = Instance("jupyter_dra.server.board.Board", allow_none=True)
+
+    @default("user")
+    def _user_default(self) -> str:
+        import os
+
+        return os.environ.get("JUPYTERHUB_USER", "")
+
+    def initialize_settings(self) -> None:
+        """Called by jupyter_server before the handlers: the board and the event schemas; nothing is connected."""
+        from .board import Board
+
+        assert self.serverapp is not None
+        folder = files(__package__) / "event_schemas"
+        for name in EVENT_SCHEMAS:
+            self.serverapp.event_logger.register_event_schema((folder / name).read_text(encoding="utf-8"))
+        self.board = Board(self, self.serverapp)
+        self.settings["jupyter_dra_board"] = self.board
+        self.serverapp.web_app.settings["jupyter_dra_board"] = self.board
+
+    def initialize_handlers(self) -> None:
+        """Called by jupyter_server: the routes."""
+        from .routes import ROUTES
+
+        self.handlers.extend(ROUTES)
+
+    async def stop_extension(self) -> None:
+        """Called by jupyter_server before kernels are shut down: launches are cancelled, sessions end or are kept."""
+        board: Board | None = self.board
+        if board is not None:
+            await board.close()
+
+
+def main(argv: Any = None) -> None:
+    """Run a server with this extension on its own."""
+    DRAExtension.launch_instance(argv)

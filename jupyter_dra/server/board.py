@@ -1,0 +1,325 @@
+"""What this server knows of its cluster and may do there, for the handlers."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import sys
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, Any
+
+from ..errors import ClusterError, ConflictError, DRAError, InputError
+
+if TYPE_CHECKING:
+    from jupyter_server.serverapp import ServerApp
+
+    from ..sessions.ports import SessionEvent
+    from ..sessions.service import Sessions
+    from .app import DRAExtension
+    from .attachments import Attachments
+
+log = logging.getLogger(__name__)
+
+EVENTS = "https://events.jupyter-dra.dev/"
+_LOCAL_SECONDS = 30
+_INVENTORY_PAUSE = 0.2
+_STATES = {
+    "no-cluster": "no-cluster",
+    "unreachable": "unreachable",
+    "unauthorized": "unreachable",
+    "forbidden": "forbidden",
+    "too-old": "too-old",
+}
+
+
+class Board:
+    """One server's view of one cluster.
+
+    Nothing is imported or connected before the first question that needs it. Changing the cluster closes the old
+    connection; sessions on it go on until their lease or idle limit.
+    """
+
+    def __init__(self, app: DRAExtension, server: ServerApp) -> None:
+        self._app = app
+        self._server = server
+        self._sessions: Sessions | None = None
+        self._attachments: Attachments | None = None
+        self._context = app.context or None
+        self._ends: list[Callable[[], None]] = []
+        self._state: str | None = None
+        self._pending: set[str] = set()
+        self._flush: asyncio.TimerHandle | None = None
+        self._inventory_followed = False
+        self._loop: asyncio.AbstractEventLoop | None = None
+
+    # Parts, made on first use
+
+    @property
+    def sessions(self) -> Sessions:
+        """The session service of the current cluster."""
+        if self._sessions is None:
+            from ..sessions.identity import load_identity
+            from ..sessions.policy import SessionPolicy, VolumeOffer
+            from ..sessions.service import Sessions, Where
+
+            self._loop = asyncio.get_running_loop()
+            values = self._app.policy_values()
+            volumes = {name: VolumeOffer(**offer) for name, offer in self._app.volumes.items()}
+            self._sessions = Sessions(
+                Where(
+                    context=self._context,
+                    kubeconfig=self._app.kubeconfig or None,
+                    namespace=self._app.namespace or None,
+                ),
+                identity=load_identity(user=self._app.user or None),
+                policy=SessionPolicy(**values, volumes=volumes),
+            )
+            self._ends.append(self._sessions.subscribe(self._session_changed))
+        return self._sessions
+
+    @property
+    def attachments(self) -> Attachments:
+        """Kernels of sessions inside this server's kernel manager."""
+        if self._attachments is None:
+            from .attachments import Attachments
+
+            self._attachments = Attachments(self._server, self.sessions, self._kernel_attached)
+        return self._attachments
+
+    @property
+    def admin_tiers(self) -> tuple[dict[str, Any], ...]:
+        """The admin's own tiers, as configured."""
+        return tuple(self._app.tiers)
+
+    # The cluster
+
+    async def status(self) -> dict[str, Any]:
+        """The Status document; never raises for a cluster that is absent, unreachable, old or closed to us."""
+        from ..cluster import contexts
+
+        state, message, next_step = "ready", None, None
+        about: dict[str, Any] = {"cluster": None, "namespace": None, "server_version": None, "as_of": None}
+        rights: dict[str, bool] = {}
+        simulated = False
+        local = await self.local_status()
+        try:
+            about = await self.sessions.context()
+            rights = await self.sessions.rights()
+            state, simulated = await self._inventory_state(rights)
+        except ClusterError as error:
+            state = _STATES.get(error.code, "unreachable")
+            message, next_step = error.message, error.next_step
+        try:
+            known = contexts()
+        except DRAError as error:
+            known, message = [], message or error.message
+        self._tell_state(state, about["as_of"])
+        return {
+            "kind": "Status",
+            "version": 1,
+            "state": state,
+            "message": message,
+            "next": next_step,
+            **about,
+            "contexts": known,
+            "rights": rights,
+            "local_cluster": local,
+            "simulated": simulated,
+        }
+
+    async def _inventory_state(self, rights: dict[str, bool]) -> tuple[str, bool]:
+        if not rights.get("read_slices", True):
+            return "forbidden", False
+
+        def look(inventory: Any) -> tuple[str, bool]:
+            devices = inventory.devices()
+            simulated = bool(devices) and all(one["simulated"] for one in devices)
+            return ("ready" if devices else "no-devices"), simulated
+
+        found: tuple[str, bool] = await self.ask(look)
+        return found
+
+    async def contexts(self) -> dict[str, Any]:
+        """The ContextList document."""
+        from ..cluster import contexts
+
+        current = None
+        try:
+            client = await self.sessions.open()
+            current = client.context
+        except ClusterError:
+            current = self._context
+        return {"kind": "ContextList", "version": 1, "current": current, "contexts": contexts()}
+
+    async def use_context(self, name: str) -> dict[str, Any]:
+        """Talk to another of the listed clusters; answers with the new Status."""
+        from ..cluster import contexts
+
+        known = [row["name"] for row in contexts()]
+        if name not in known:
+            raise InputError(
+                f"There is no context {name[:60]!r}.",
+                code="unknown-context",
+                path="name",
+                next_step=f"Known: {', '.join(known) or 'none'}.",
+            )
+        await self._drop_sessions(keep=True)
+        self._context = name
+        return await self.status()
+
+    async def local_status(self) -> dict[str, Any]:
+        """The LocalCluster document, from the command that knows."""
+        done = await self._local_command("status", "-o", "json", check=False)
+        return done if done.get("kind") == "LocalCluster" else {"kind": "LocalCluster", "version": 1, "running": False}
+
+    async def start_local(self, devices: list[str]) -> dict[str, Any]:
+        """Start the local cluster as a process of its own and use it; answers with the new Status."""
+        import os
+
+        words = ["up", "-o", "json", "--workdir", str(self._server.root_dir)]
+        if devices:
+            words += ["--devices", *devices]
+        if hasattr(os, "geteuid") and os.geteuid() == 0:
+            words.append("--allow-root")
+        await self._local_command(*words)
+        await self._drop_sessions(keep=True)
+        self._context = "local"
+        return await self.status()
+
+    async def _local_command(self, *words: str, check: bool = True) -> dict[str, Any]:
+        import json
+
+        process = await asyncio.create_subprocess_exec(
+            sys.executable,
+            "-m",
+            "jupyter_dra.cli.main",
+            "local",
+            *words,
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+        )
+        try:
+            out, err = await asyncio.wait_for(process.communicate(), _LOCAL_SECONDS)
+        except asyncio.TimeoutError as error:
+            process.kill()
+            raise ClusterError(
+                f"The local cluster did not start within {_LOCAL_SECONDS} s.", code="unreachable"
+            ) from error
+        if check and process.returncode:
+            text = err.decode("utf-8", "replace").strip().splitlines()
+            raise ClusterError(
+                f"The local cluster did not start: {text[0] if text else 'no reason given'}", code="unreachable"
+            )
+        try:
+            document: dict[str, Any] = json.loads(out)
+        except ValueError:
+            return {}
+        return document
+
+    # The inventory
+
+    async def ask(self, question: Callable[[Any], Any]) -> Any:
+        """Ask the current inventory; runs where the inventory lives, never on the server's loop."""
+        feed = await self.sessions.inventory()
+        if not self._inventory_followed:
+            self._inventory_followed = True
+            self._ends.append(feed.subscribe(self._inventory_changed))
+        answer: Awaitable[Any] = self.sessions.loop.wrap(_asked(feed, question))
+        return await answer
+
+    async def revision(self) -> tuple[int, dict[str, Any]]:
+        """The inventory's revision and what is visible of it."""
+        feed = await self.sessions.inventory()
+        return feed.revision, dict(feed.visibility)
+
+    # Events
+
+    def emit(self, schema: str, data: dict[str, Any]) -> None:
+        """One event on Jupyter's bus, from any thread."""
+        if self._loop is not None and not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(self._emit, schema, data)
+
+    def _emit(self, schema: str, data: dict[str, Any]) -> None:
+        self._server.event_logger.emit(schema_id=f"{EVENTS}{schema}/v1", data=data)
+
+    def _session_changed(self, event: SessionEvent) -> None:
+        """On the background loop: pass a session's change on; a finished launch first waits for its kernel here."""
+        data = event.as_dict()
+        if self._loop is None or self._loop.is_closed():
+            return
+        self._loop.call_soon_threadsafe(self._session_changed_here, data)
+
+    def _session_changed_here(self, data: dict[str, Any]) -> None:
+        if self._attachments is not None:
+            data = self._attachments.seen(data)
+            if data["change"] == "ended":
+                self._attachments.forget(data["id"])
+        self._emit("session", data)
+
+    def _kernel_attached(self, session_id: str) -> None:
+        """Called when a kernel of a session is in the kernel manager: now the page may use it."""
+        self._emit(
+            "session",
+            {
+                "id": session_id,
+                "revision": 0,
+                "change": "kernels",
+                "state": "running",
+                "step": {"code": "connected", "state": "done"},
+                "code": None,
+            },
+        )
+
+    def _inventory_changed(self, data: dict[str, Any]) -> None:
+        """On the background loop: gather changes, tell at most five times a second."""
+        if self._loop is not None and not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(self._inventory_changed_here, data)
+
+    def _inventory_changed_here(self, data: dict[str, Any]) -> None:
+        self._pending.update(data["changed"])
+        self._revision = data["revision"]
+        if self._flush is None and self._loop is not None:
+            self._flush = self._loop.call_later(_INVENTORY_PAUSE, self._flush_inventory)
+
+    def _flush_inventory(self) -> None:
+        self._flush = None
+        changed, self._pending = sorted(self._pending), set()
+        self._emit("inventory", {"revision": self._revision, "changed": changed, "reset": False})
+
+    def _tell_state(self, state: str, as_of: str | None) -> None:
+        if state != self._state:
+            self._state = state
+            self._emit("status", {"state": state, "as_of": as_of})
+
+    # The end
+
+    async def close(self) -> None:
+        """Cancel launches, end or keep sessions as configured, close connections."""
+        if self._flush is not None:
+            self._flush.cancel()
+        await self._drop_sessions(keep=None)
+
+    async def _drop_sessions(self, *, keep: bool | None) -> None:
+        sessions, self._sessions = self._sessions, None
+        if self._attachments is not None:
+            self._attachments.close()
+            self._attachments = None
+        for end in self._ends:
+            end()
+        self._ends.clear()
+        self._inventory_followed = False
+        if sessions is not None:
+            await sessions.aclose(keep=keep)
+
+    def require_idle(self) -> None:
+        """Raise unless nothing of this server starts right now; before the cluster is changed."""
+        if self._attachments is not None and self._attachments.starting:
+            raise ConflictError(
+                "A session is starting.", code="in-use", next_step="Cancel it, or wait until it is ready."
+            )
+
+
+async def _asked(feed: Any, question: Callable[[Any], Any]) -> Any:
+    inventory = await feed.inventory()
+    return question(inventory)
