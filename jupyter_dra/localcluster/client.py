@@ -72,7 +72,9 @@ class Client:
         Raises:
             ClusterError: the file names no usable cluster.
         """
-        config = yaml.load(Path(path).read_bytes(), Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader)) or {}
+        config = (
+            yaml.load(Path(path).read_bytes(), Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader)) or {}
+        )
         chosen = _entry(config, "contexts", context or config.get("current-context"), "context", path)
         cluster = _entry(config, "clusters", chosen.get("cluster"), "cluster", path)
         user = _entry(config, "users", chosen.get("user"), "user", path)
@@ -82,7 +84,9 @@ class Client:
         token = user.get("token")
         if not token and user.get("tokenFile"):
             token = Path(user["tokenFile"]).read_text().strip()
-        return cls(server, token=token, tls=_tls_context(cluster, user) if server.startswith("https") else None)
+        return cls(
+            server, token=token, tls=_tls_context(cluster, user) if server.startswith("https") else None
+        )
 
     async def __aenter__(self) -> Self:
         return self
@@ -142,7 +146,9 @@ class Client:
                 if response.status >= 400:
                     raise _error(response.status, raw)
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
-            raise ClusterError(f"The API server at {self.server} does not answer: {error or 'time-out'}.") from error
+            raise ClusterError(
+                f"The API server at {self.server} does not answer: {error or 'time-out'}."
+            ) from error
         if not raw:
             return {}
         try:
@@ -173,7 +179,9 @@ class Client:
             item.setdefault("kind", resource.kind)
         return answer
 
-    async def create(self, resource: Resource, body: Mapping[str, Any], namespace: str | None = None) -> Object:
+    async def create(
+        self, resource: Resource, body: Mapping[str, Any], namespace: str | None = None
+    ) -> Object:
         return await self.request(
             "POST", resource.path(namespace), params={"fieldValidation": "Strict"}, body=body
         )

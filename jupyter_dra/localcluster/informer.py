@@ -55,6 +55,10 @@ class Informer:
         for item in list(self.items.values()):
             handler("ADDED", item, None)
 
+    def off_change(self, handler: Handler) -> None:
+        """Forget a handler."""
+        self._handlers = [known for known in self._handlers if known is not handler]
+
     def start(self) -> None:
         self._task = asyncio.create_task(self._run(), name=f"watch-{self.resource.plural}")
 

@@ -14,7 +14,9 @@ class Resource:
     kind: str
     namespaced: bool = True
 
-    def path(self, namespace: str | None = None, name: str | None = None, subresource: str | None = None) -> str:
+    def path(
+        self, namespace: str | None = None, name: str | None = None, subresource: str | None = None
+    ) -> str:
         """Return the request path; without ``namespace`` a namespaced kind is addressed across all namespaces."""
         root = "/api/v1" if self.group_version == "v1" else f"/apis/{self.group_version}"
         scope = f"/namespaces/{namespace}" if namespace and self.namespaced else ""

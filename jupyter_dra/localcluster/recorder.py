@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import secrets
 import time
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -54,7 +53,7 @@ class Recorder:
             "apiVersion": "v1",
             "kind": "Event",
             "metadata": {
-                "name": f"{meta['name'][:230]}.{secrets.token_hex(8)}",
+                "name": f"{meta['name'][:230]}.{time.time_ns():x}",
                 "namespace": meta.get("namespace") or "default",
             },
             "involvedObject": {
@@ -102,7 +101,13 @@ class Recorder:
 
     async def _write(self, event: Object) -> None:
         about = event["involvedObject"]
-        key = (about["uid"], about["name"], event["reason"], event["message"], event["source"].get("host", ""))
+        key = (
+            about["uid"],
+            about["name"],
+            event["reason"],
+            event["message"],
+            event["source"].get("host", ""),
+        )
         if key in self._seen:
             name, namespace, count = self._seen[key]
             try:

@@ -182,7 +182,9 @@ def resource_field(container: Mapping[str, Any], reference: Mapping[str, Any]) -
     return str(-(-Quantity.parse(text).nanos // unit))
 
 
-def expanded_argv(container: Mapping[str, Any], env: Mapping[str, str]) -> tuple[Sequence[str], Sequence[str]]:
+def expanded_argv(
+    container: Mapping[str, Any], env: Mapping[str, str]
+) -> tuple[Sequence[str], Sequence[str]]:
     """Return (command, args) with references expanded."""
     return (
         [expand(part, env) for part in container.get("command") or ()],

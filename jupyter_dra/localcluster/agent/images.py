@@ -34,7 +34,9 @@ class Image:
     def search_path(self) -> str:
         """Return the PATH a container of this image starts with: the environment first, then the system's."""
         folders = [os.path.dirname(self.interpreter)]
-        system = os.defpath if os.name == "nt" else "/usr/local/bin:/usr/local/sbin:/usr/bin:/usr/sbin:/bin:/sbin"
+        system = (
+            os.defpath if os.name == "nt" else "/usr/local/bin:/usr/local/sbin:/usr/bin:/usr/sbin:/bin:/sbin"
+        )
         return os.pathsep.join([*folders, system])
 
     def executable(self, name: str, search_path: str) -> str | None:
@@ -64,7 +66,9 @@ class ImageTable:
             InputError: the text is no image reference.
         """
         if not name or name != name.strip() or any(part in ("", "..", ".") for part in name.split("/")):
-            raise InputError(f'Failed to apply default image tag "{name}": couldn\'t parse image name "{name}"')
+            raise InputError(
+                f'Failed to apply default image tag "{name}": couldn\'t parse image name "{name}"'
+            )
         if any(fnmatch.fnmatchcase(name, pattern) for pattern in (*_MISSING, *self.missing)):
             return None
         environment = next(

@@ -140,7 +140,9 @@ class LogFile:
     def _offset_at(self, moment: float) -> int:
         self.note_growth()
         index = bisect.bisect_left(self._moments, moment)
-        return self._offsets[index - 1] if 0 < index < len(self._offsets) else (0 if index == 0 else self.size())
+        return (
+            self._offsets[index - 1] if 0 < index < len(self._offsets) else (0 if index == 0 else self.size())
+        )
 
     def _stamped(self, block: bytes, start: int) -> bytes:
         self.note_growth()

@@ -21,7 +21,9 @@ class PathMap:
         self._mounts = {path.rstrip("/"): str(target) for path, target in mounts.items() if path.rstrip("/")}
         longest_first = sorted(self._mounts, key=len, reverse=True)
         alternatives = "|".join(re.escape(path) for path in longest_first)
-        self._pattern = re.compile(rf"(?<![\w./~-])(?:{alternatives})(?=/|$|[^\w.-])") if alternatives else None
+        self._pattern = (
+            re.compile(rf"(?<![\w./~-])(?:{alternatives})(?=/|$|[^\w.-])") if alternatives else None
+        )
 
     def rewrite(self, text: str) -> str:
         if self._pattern is None:

@@ -107,7 +107,11 @@ async def _source_content(
 
 
 def _selected(
-    found: Mapping[str, Any] | None, data: Mapping[str, bytes], source: Mapping[str, Any], mode: int, what: str
+    found: Mapping[str, Any] | None,
+    data: Mapping[str, bytes],
+    source: Mapping[str, Any],
+    mode: int,
+    what: str,
 ) -> dict[str, FileContent]:
     optional = bool(source.get("optional"))
     if found is None and not optional:

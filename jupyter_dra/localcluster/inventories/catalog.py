@@ -137,13 +137,17 @@ def _node(name: str, given: Mapping[str, Any]) -> Object:
         "kubernetes.io/arch": "amd64",
         **(meta.get("labels") or {}),
     }
-    spec = {key: value for key, value in (given.get("spec") or {}).items() if key in ("taints", "unschedulable")}
+    spec = {
+        key: value for key, value in (given.get("spec") or {}).items() if key in ("taints", "unschedulable")
+    }
     return {
         "apiVersion": "v1",
         "kind": "Node",
         "metadata": {"name": name, "labels": labels, "annotations": dict(meta.get("annotations") or {})},
         "spec": spec,
-        "status": {"capacity": {key: str(value) for key, value in capacity.items() if key in ("cpu", "memory")}},
+        "status": {
+            "capacity": {key: str(value) for key, value in capacity.items() if key in ("cpu", "memory")}
+        },
     }
 
 

@@ -1,0 +1,595 @@
+"""One pod on this machine, from the binding to the last status: a task per pod.
+
+The order follows pkg/kubelet/kubelet.go: volumes, devices, init containers, containers; at the end the grace period,
+the devices, the last status, and only then the deletion of the object.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from jupyter_dra.errors import DRAError, InputError
+from jupyter_dra.localcluster.agent.container import Container, Outcome, working_folder
+from jupyter_dra.localcluster.agent.environment import (
+    MissingSource,
+    Place,
+    base_environment,
+    container_environment,
+    expanded_argv,
+)
+from jupyter_dra.localcluster.agent.paths import METADATA_ROOT, PRIVATE_ROOTS, PathMap
+from jupyter_dra.localcluster.agent.podstatus import pod_status
+from jupyter_dra.localcluster.agent.surroundings import Surroundings
+from jupyter_dra.localcluster.agent.volumes import Folders, is_projected, materialize, remove_tree
+from jupyter_dra.localcluster.client import STRATEGIC_PATCH, ApiError, Object
+from jupyter_dra.localcluster.drivers import (
+    PreparedDevice,
+    PrepareError,
+    container_devices,
+    device_environment,
+    metadata_files,
+    write_metadata,
+)
+from jupyter_dra.localcluster.kinds import PODS
+from jupyter_dra.localcluster.recorder import now_text
+
+log = logging.getLogger(__name__)
+
+_RETRY_FIRST, _RETRY_LONGEST = 0.05, 2.0
+_FIRST_STATUS_AFTER = 0.05
+_PROJECTED_REFRESH = 60.0
+_CALM_AFTER = 600.0
+
+
+class PodWorker:
+    """Runs one pod. ``update`` and ``vanish`` are called by the agent for news; ``run`` is the task."""
+
+    def __init__(self, around: Surroundings, pod: Object, short_id: str) -> None:
+        self.pod = pod
+        self.uid: str = pod["metadata"]["uid"]
+        self.devices: tuple[PreparedDevice, ...] = ()
+        self.pod_ip = ""
+        self._around = around
+        self._folder = around.options.folder / "pods" / self.uid
+        self._memory = around.options.memory_folder / short_id
+        self._mark = f"{around.options.mark}{self.uid}"
+        logs = self._folder / "logs"
+        spec = pod["spec"]
+        make = lambda item: Container(item, self.uid, f"{self._mark}/{item['name']}", logs)  # noqa: E731
+        self.containers = [make(item) for item in spec["containers"]]
+        self.initial = [make(item) for item in spec.get("initContainers") or ()]
+        for container in self.containers if self.initial else ():
+            container.waiting = ("PodInitializing", "")
+        self._leaving = asyncio.Event()
+        self._gone = asyncio.Event()
+        self._changed = asyncio.Event()
+        self._started_at = now_text()
+        self._initialized = self._sandbox = self._ended = False
+        self._reason = self._message = ""
+        self._volumes: dict[str, Path] = {}
+        self._reporting = asyncio.Lock()
+        self._last_status: Object = {}
+        self._side_tasks: set[asyncio.Task[None]] = set()
+        self._lost = _ran_before(pod)
+        if pod["metadata"].get("deletionTimestamp"):
+            self._leaving.set()
+
+    @property
+    def all_containers(self) -> list[Container]:
+        return [*self.initial, *self.containers]
+
+    @property
+    def place(self) -> Place:
+        return Place(self.pod, self.pod_ip, self._around.options.host_ip)
+
+    def update(self, pod: Object) -> None:
+        self.pod = pod
+        self._changed.set()
+        if pod["metadata"].get("deletionTimestamp"):
+            self._leaving.set()
+
+    def vanish(self) -> None:
+        """The object is gone (force delete): end the processes at once."""
+        self._gone.set()
+        self._leaving.set()
+        for container in self.all_containers:
+            container.kill()
+
+    def container(self, name: str) -> Container | None:
+        return next((c for c in self.all_containers if c.name == name), None)
+
+    async def run(self) -> None:
+        """Run the pod to its end; never raises but for cancellation, which kills its processes."""
+        main = asyncio.create_task(self._main(), name=f"pod-{self.pod['metadata']['name']}")
+        leaving = asyncio.create_task(self._leaving.wait())
+        try:
+            await asyncio.wait({main, leaving}, return_when=asyncio.FIRST_COMPLETED)
+            if not main.done():
+                await self._stop_containers(main)
+            elif not main.cancelled() and main.exception() is not None:
+                self._fail("AgentError", str(main.exception()))
+                log.error("Pod %s failed", self.pod["metadata"]["name"], exc_info=main.exception())
+            self._ended = True
+            self._finish_containers()
+            self._around.drivers.unprepare(self.uid)
+            if not self._gone.is_set():
+                await self._report_until_stored()
+            remove_tree(self._memory)
+            if not self._leaving.is_set():
+                await self._leaving.wait()
+            await self._delete_object()
+        finally:
+            main.cancel()
+            leaving.cancel()
+            for task in self._side_tasks:
+                task.cancel()
+            await asyncio.gather(main, leaving, *self._side_tasks, return_exceptions=True)
+            for container in self.all_containers:
+                container.kill()
+                container.close()
+            if self.pod_ip:
+                self._around.addresses.give_back(self.pod_ip)
+            remove_tree(self._memory)
+            remove_tree(self._folder)
+
+    # -- the way up ---------------------------------------------------------------------------------------------
+
+    async def _main(self) -> None:
+        if self._lost:
+            self._lose_containers()
+            if self._policy == "Never":
+                return
+        self._side(self._report_soon())
+        self._side(self._watch_deadline())
+        for folder in (self._folder / "home", self._folder / "tmp", self._memory):
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self.pod_ip = self._around.options.host_ip if self._host_network else self._around.addresses.take()
+        await self._until_ready(
+            self._mount_volumes, MissingSource, "FailedMount", "MountVolume.SetUp failed: "
+        )
+        await self._until_ready(
+            self._prepare_devices,
+            PrepareError,
+            "FailedPrepareDynamicResources",
+            "Failed to prepare dynamic resources: ",
+        )
+        self._sandbox = True
+        self._side(self._refresh_volumes())
+        sidecars: list[asyncio.Task[None]] = []
+        for container in self.initial:
+            if container.spec.get("restartPolicy") == "Always":
+                task = asyncio.create_task(self._run_container(container, "Always"))
+                sidecars.append(task)
+                await self._once_started(container, task)
+                continue
+            await self._run_container(container, "Never" if self._policy == "Never" else "OnFailure")
+            if container.outcome is None or container.outcome.exit_code != 0:
+                for task in sidecars:
+                    task.cancel()
+                return
+        self._initialized = True
+        for container in self.containers:
+            container.waiting = ("ContainerCreating", "")
+        try:
+            await asyncio.gather(*(self._run_container(c, self._policy) for c in self.containers))
+        finally:
+            for task in sidecars:
+                task.cancel()
+            await asyncio.gather(*sidecars, return_exceptions=True)
+            for container in self.initial:
+                if container.running:
+                    container.kill()
+                    await container.wait()
+
+    def _lose_containers(self) -> None:
+        """An agent before us ran this pod and is gone, and its processes with it."""
+        for container in self.containers:
+            container.outcome = Outcome(
+                exit_code=137,
+                reason="ContainerStatusUnknown",
+                message="The container could not be located when the pod was terminated",
+                finished_at=time.time(),
+            )
+
+    @property
+    def _policy(self) -> str:
+        return str(self.pod["spec"].get("restartPolicy", "Always"))
+
+    @property
+    def _host_network(self) -> bool:
+        return bool(self.pod["spec"].get("hostNetwork"))
+
+    async def _until_ready(
+        self, step: Callable[[], Awaitable[None]], waits_on: type[DRAError], reason: str, prefix: str
+    ) -> None:
+        delay, told = _RETRY_FIRST, ""
+        while True:
+            try:
+                await step()
+                return
+            except DRAError as error:
+                if str(error) != told:
+                    told = str(error)
+                    self._event("Warning", reason, prefix + told)
+                    if not isinstance(error, waits_on):
+                        log.debug("Pod %s: %s", self.pod["metadata"]["name"], error)
+            self._changed.clear()
+            try:
+                async with asyncio.timeout(delay):
+                    await self._changed.wait()
+            except TimeoutError:
+                delay = min(delay * 2, _RETRY_LONGEST)
+
+    async def _mount_volumes(self) -> None:
+        folders = Folders(self._folder / "volumes", self._memory)
+        volumes = self.pod["spec"].get("volumes") or ()
+        made = await asyncio.gather(
+            *(
+                materialize(
+                    volume,
+                    self.place,
+                    folders,
+                    secrets=self._around.secret,
+                    config_maps=self._around.config_map,
+                )
+                for volume in volumes
+            )
+        )
+        self._volumes = {volume["name"]: folder for volume, folder in zip(volumes, made, strict=True)}
+
+    async def _refresh_volumes(self) -> None:
+        if not any(is_projected(volume) for volume in self.pod["spec"].get("volumes") or ()):
+            return
+        while True:
+            await asyncio.sleep(_PROJECTED_REFRESH)
+            try:
+                await self._mount_volumes()
+            except DRAError as error:
+                log.debug("Volumes of %s stay as they are: %s", self.pod["metadata"]["name"], error)
+
+    async def _prepare_devices(self) -> None:
+        if self.pod["spec"].get("resourceClaims"):
+            try:
+                self.devices = await self._around.drivers.prepare(self.pod)
+            except DRAError as error:
+                raise PrepareError(error.message) from error
+
+    async def _once_started(self, container: Container, task: asyncio.Task[None]) -> None:
+        while not container.running and not task.done():
+            await asyncio.sleep(0.01)
+
+    # -- containers ---------------------------------------------------------------------------------------------
+
+    async def _run_container(self, container: Container, policy: str) -> None:
+        delay = self._around.options.restart_first
+        while True:
+            began = time.monotonic()
+            if await self._start(container):
+                await self.report()
+                await container.wait()
+            outcome = container.outcome
+            again = policy == "Always" or (
+                policy == "OnFailure" and outcome is not None and outcome.exit_code
+            )
+            if not again or self._leaving.is_set() or self._reason:
+                return
+            if time.monotonic() - began > _CALM_AFTER:
+                delay = self._around.options.restart_first
+            container.waiting = (
+                "CrashLoopBackOff",
+                f"back-off {delay:.0f}s restarting failed container={container.name} pod={self._pod_text()}",
+            )
+            self._event(
+                "Warning",
+                "BackOff",
+                f"Back-off restarting failed container {container.name} in pod {self._pod_text()}",
+            )
+            await self.report()
+            await asyncio.sleep(delay)
+            delay = min(delay * 2, self._around.options.restart_longest)
+            container.waiting = ("ContainerCreating", "")
+
+    async def _start(self, container: Container) -> bool:
+        spec = container.spec
+        while True:
+            try:
+                env, paths = await self._environment(container)
+                break
+            except (MissingSource, InputError) as error:
+                container.waiting = ("CreateContainerConfigError", error.message)
+                self._event("Warning", "Failed", f"Error: {error.message}")
+                await self.report()
+                await asyncio.sleep(1.0)
+        image_name = spec.get("image", "")
+        image = None
+        delay = _RETRY_FIRST
+        while image is None:
+            try:
+                image = self._around.options.images.resolve(image_name, env)
+                failure, reason = (
+                    f'rpc error: code = NotFound desc = image "{image_name}" not found',
+                    "ErrImagePull",
+                )
+            except InputError as error:
+                failure, reason = error.message, "InvalidImageName"
+            if image is None:
+                await self._image_missing(container, image_name, reason, failure, delay)
+                delay = min(delay * 2 + 1, self._around.options.restart_longest)
+        if self._around.options.pull_seconds:
+            self._event("Normal", "Pulling", f'Pulling image "{image_name}"')
+            await asyncio.sleep(self._around.options.pull_seconds)
+        self._event("Normal", "Pulled", f'Container image "{image_name}" already present on machine')
+        command, args = expanded_argv(spec, env)
+        argv = [*command, *args] if command else [*image.command, *args]
+        base = base_environment(
+            search_path=image.search_path(),
+            home=str(self._folder / "home"),
+            temporary=str(self._folder / "tmp"),
+            host=str(self.pod["spec"].get("hostname") or self.pod["metadata"]["name"]),
+        )
+        env = {**base, **device_environment(container_devices(spec, self.devices)), **env}
+        env = {name: paths.rewrite(value) for name, value in env.items()}
+        argv = [paths.rewrite(part) for part in argv]
+        folder = working_folder(spec, paths.rewrite(spec.get("workingDir") or ""), self._default_folder())
+        program = image.executable(argv[0], env["PATH"])
+        self._event("Normal", "Created", f"Container created: {container.name}")
+        try:
+            if program is None:
+                container.open_log()
+                raise FileNotFoundError(f'exec: "{argv[0]}": executable file not found in $PATH')
+            container.start(program, argv, env, folder)
+        except (OSError, ValueError) as error:
+            text = f"failed to create containerd task: failed to start container process: {error}"
+            container.fail_to_start(text)
+            self._event("Warning", "Failed", f"Error: {text}")
+            await self.report()
+            return False
+        self._event("Normal", "Started", f"Container started: {container.name}")
+        return True
+
+    async def _image_missing(
+        self, container: Container, image: str, reason: str, failure: str, delay: float
+    ) -> None:
+        if reason == "InvalidImageName":
+            container.waiting = (reason, failure)
+            self._event("Warning", "InspectFailed", failure)
+        else:
+            first = container.waiting[0] not in ("ErrImagePull", "ImagePullBackOff")
+            if first:
+                self._event("Normal", "Pulling", f'Pulling image "{image}"')
+                self._event("Warning", "Failed", f'Failed to pull image "{image}": {failure}')
+                self._event("Warning", "Failed", "Error: ErrImagePull")
+                container.waiting = ("ErrImagePull", failure)
+            else:
+                container.waiting = (
+                    "ImagePullBackOff",
+                    f'Back-off pulling image "{image}": ErrImagePull: {failure}',
+                )
+                self._event("Normal", "BackOff", f'Back-off pulling image "{image}"')
+                self._event("Warning", "Failed", "Error: ImagePullBackOff")
+        await self.report()
+        await asyncio.sleep(delay)
+
+    async def _environment(self, container: Container) -> tuple[dict[str, str], PathMap]:
+        env = await container_environment(
+            container.spec, self.place, secrets=self._around.secret, config_maps=self._around.config_map
+        )
+        devices = container_devices(container.spec, self.devices)
+        mounts = self._mounts(container, devices)
+        if devices:
+            env.setdefault("JUPYTER_DRA_DEVICE_ATTRIBUTES", str(mounts[METADATA_ROOT]))
+            if any(device.simulated for device in devices):
+                env.setdefault("JUPYTER_DRA_SIMULATED_USAGE", str(self.usage_file(container)))
+        return env, PathMap(mounts)
+
+    def usage_file(self, container: Container) -> Path:
+        """Return where the driver writes simulated figures for this container."""
+        return self._folder / "containers" / container.name / "simulated-usage.json"
+
+    def _mounts(self, container: Container, devices: Sequence[PreparedDevice]) -> dict[str, Path]:
+        own = self._folder / "containers" / container.name
+        mounts: dict[str, Path] = {}
+        for root in PRIVATE_ROOTS:
+            target = (
+                (self._memory / "run")
+                if root == "/run/jupyter-dra"
+                else own / root.strip("/").replace("/", "-")
+            )
+            target.mkdir(mode=0o700, parents=True, exist_ok=True)
+            mounts[root] = target
+        write_metadata(mounts[METADATA_ROOT], metadata_files(devices, self.pod))
+        for mount in container.spec.get("volumeMounts") or ():
+            target = self._volumes[mount["name"]]
+            if mount.get("subPath"):
+                target = _inside(target, mount["subPath"])
+            mounts[mount["mountPath"].rstrip("/")] = target
+        return mounts
+
+    def _default_folder(self) -> Path:
+        return self._around.options.workdir or self._folder / "home"
+
+    # -- the way down -------------------------------------------------------------------------------------------
+
+    async def _stop_containers(self, main: asyncio.Task[None]) -> None:
+        running = [c for c in self.all_containers if c.running]
+        if running and not self._gone.is_set():
+            grace = self._grace()
+            for container in running:
+                self._event("Normal", "Killing", f"Stopping container {container.name}")
+                container.terminate()
+            waits = [asyncio.create_task(_exited(c)) for c in running]
+            gone = asyncio.create_task(self._gone.wait())
+            everything = asyncio.gather(*waits)
+            await asyncio.wait({everything, gone}, timeout=grace, return_when=asyncio.FIRST_COMPLETED)
+            gone.cancel()
+        for container in running:
+            container.kill()
+        await asyncio.gather(*(_exited(c) for c in running))
+        main.cancel()
+        await asyncio.gather(main, return_exceptions=True)
+        await asyncio.gather(*(c.wait() for c in running if c.outcome is None))
+
+    def _grace(self) -> float:
+        meta = self.pod["metadata"]
+        seconds = meta.get("deletionGracePeriodSeconds")
+        if seconds is None:
+            seconds = self.pod["spec"].get("terminationGracePeriodSeconds", 30)
+        return float(seconds)
+
+    def _finish_containers(self) -> None:
+        for container in self.all_containers:
+            if container.waiting[0] == "CrashLoopBackOff":
+                container.waiting = ("ContainerCreating", "")
+
+    def _fail(self, reason: str, message: str) -> None:
+        self._reason, self._message = reason, message
+
+    async def evict(self, reason: str, message: str) -> None:
+        """End the pod for a reason of the node; its object stays, phase Failed."""
+        self._fail(reason, message)
+        for container in self.all_containers:
+            container.terminate()
+        grace = asyncio.gather(*(_exited(c) for c in self.all_containers if c.running))
+        await asyncio.wait({grace}, timeout=self._grace()) if not grace.done() else None
+        for container in self.all_containers:
+            container.kill()
+
+    async def _watch_deadline(self) -> None:
+        began = time.time()
+        while True:
+            seconds = self.pod["spec"].get("activeDeadlineSeconds")
+            self._changed.clear()
+            if seconds is None:
+                await self._changed.wait()
+                continue
+            left = self._start_moment(began) + float(seconds) - time.time()
+            if left <= 0:
+                self._event(
+                    "Normal",
+                    "DeadlineExceeded",
+                    "Pod was active on the node longer than the specified deadline",
+                )
+                await self.evict(
+                    "DeadlineExceeded", "Pod was active on the node longer than the specified deadline"
+                )
+                return
+            try:
+                async with asyncio.timeout(left):
+                    await self._changed.wait()
+            except TimeoutError:
+                continue
+
+    def _start_moment(self, default: float) -> float:
+        text = (self.pod.get("status") or {}).get("startTime") or self._started_at
+        try:
+            return datetime.fromisoformat(text).timestamp()
+        except ValueError:
+            return default
+
+    async def _delete_object(self) -> None:
+        if self._gone.is_set():
+            return
+        meta = self.pod["metadata"]
+        try:
+            await self._around.client.delete(
+                PODS, meta["name"], meta["namespace"], grace_seconds=0, uid=self.uid
+            )
+        except DRAError as error:
+            log.info("Pod %s is not deleted yet: %s", meta["name"], error)
+
+    # -- reporting ----------------------------------------------------------------------------------------------
+
+    def status(self) -> Object:
+        return pod_status(
+            self.pod,
+            self.containers,
+            self.initial,
+            pod_ip=self.pod_ip,
+            host_ip=self._around.options.host_ip,
+            started_at=self._started_at,
+            initialized=self._initialized,
+            sandbox=self._sandbox,
+            ended=self._ended,
+            reason=self._reason,
+            message=self._message,
+        )
+
+    async def report(self) -> bool:
+        """Write the status if it changed; False when the server could not take it."""
+        async with self._reporting:
+            status = self.status()
+            if status == self._last_status or self._gone.is_set():
+                return True
+            meta = self.pod["metadata"]
+            try:
+                answer = await self._around.client.patch(
+                    PODS,
+                    meta["name"],
+                    {"metadata": {"uid": self.uid}, "status": status},
+                    namespace=meta["namespace"],
+                    subresource="status",
+                    content_type=STRATEGIC_PATCH,
+                )
+            except ApiError as error:
+                log.debug("Status of %s: %s", meta["name"], error)
+                return error.status in (404, 409, 422)
+            except DRAError as error:
+                log.debug("Status of %s: %s", meta["name"], error)
+                return False
+            self._last_status = status
+            if answer.get("metadata", {}).get("uid") == self.uid:
+                self.pod = {**self.pod, "status": answer.get("status", {})}
+            return True
+
+    async def _report_until_stored(self) -> None:
+        delay = _RETRY_FIRST
+        while not await self.report() and not self._gone.is_set():
+            await asyncio.sleep(delay)
+            delay = min(delay * 2, _RETRY_LONGEST)
+
+    async def _report_soon(self) -> None:
+        await asyncio.sleep(_FIRST_STATUS_AFTER)
+        await self.report()
+
+    def _side(self, work: Any) -> None:
+        task = asyncio.create_task(work)
+        self._side_tasks.add(task)
+        task.add_done_callback(self._side_tasks.discard)
+
+    def _event(self, kind: str, reason: str, message: str) -> None:
+        self._around.recorder.record(
+            {**self.pod, "apiVersion": "v1", "kind": "Pod"},
+            kind,
+            reason,
+            message,
+            host=self.pod["spec"].get("nodeName"),
+        )
+
+    def _pod_text(self) -> str:
+        meta = self.pod["metadata"]
+        return f"{meta['name']}_{meta['namespace']}({self.uid})"
+
+
+async def _exited(container: Container) -> None:
+    if container.process is not None:
+        await container.process.wait()
+
+
+def _inside(folder: Path, relative: str) -> Path:
+    """Return a path below a volume; it may not lead out of it by ``..`` or an absolute path."""
+    target = Path(os.path.normpath(folder / relative))
+    if relative.startswith("/") or not target.is_relative_to(folder):
+        raise InputError(f"subPath {relative!r} must stay inside the volume")
+    return target
+
+
+def _ran_before(pod: Object) -> bool:
+    statuses = (pod.get("status") or {}).get("containerStatuses") or ()
+    return any(item.get("containerID") for item in statuses)

@@ -1,0 +1,162 @@
+"""Making a decision real: the claim's finalizer, allocation and reservation, then the pod's node."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from jupyter_dra.localcluster.client import ApiError, Client, Object
+from jupyter_dra.localcluster.informer import Informer, key_of
+from jupyter_dra.localcluster.kinds import CLAIMS, PODS
+from jupyter_dra.localcluster.recorder import Recorder, now_text
+from jupyter_dra.localcluster.scheduler.devices import consumer_of
+
+FINALIZER = "resource.kubernetes.io/delete-protection"
+BINDING_SECONDS = 600.0
+_CONFLICT_TRIES = 5
+
+
+class BindingFailed(Exception):
+    """The pod has to be tried again; the text says why."""
+
+
+class Binder:
+    """Writes what the scheduler decided."""
+
+    def __init__(self, client: Client, claims: Informer, recorder: Recorder) -> None:
+        self._client = client
+        self._claims = claims
+        self._recorder = recorder
+
+    async def allocate(self, pod: Object, claim: Object, allocation: Object) -> Object:
+        """Write finalizer, allocation and reservation of a claim (PreBind).
+
+        Raises:
+            ApiError: the server refused; nothing is left but, at worst, a finalizer the claim controller takes away.
+        """
+        namespace, _ = key_of(claim)
+        if FINALIZER not in (claim["metadata"].get("finalizers") or ()):
+            meta = {
+                **claim["metadata"],
+                "finalizers": [*(claim["metadata"].get("finalizers") or ()), FINALIZER],
+            }
+            claim = await self._client.replace(CLAIMS, {**claim, "metadata": meta}, namespace=namespace)
+            self._claims.learn(claim)
+        if _conditions(allocation):
+            allocation = {**allocation, "allocationTimestamp": now_text()}
+        status = {**(claim.get("status") or {}), "allocation": allocation, "reservedFor": [consumer_of(pod)]}
+        answer = await self._client.replace(
+            CLAIMS, {**claim, "status": status}, namespace=namespace, subresource="status"
+        )
+        self._claims.learn(answer)
+        return answer
+
+    async def reserve(self, pod: Object, claim: Object) -> None:
+        """Add the pod to the users of a claim that is allocated already.
+
+        Raises:
+            BindingFailed: the claim lost its allocation meanwhile.
+            ApiError: the server refused.
+        """
+        namespace, name = key_of(claim)
+        for _ in range(_CONFLICT_TRIES):
+            status = claim.get("status") or {}
+            reserved = status.get("reservedFor") or []
+            if any(consumer.get("uid") == pod["metadata"]["uid"] for consumer in reserved):
+                return
+            if not status.get("allocation"):
+                raise BindingFailed(f"resource claim {namespace}/{name} was deallocated meanwhile")
+            body = {**claim, "status": {**status, "reservedFor": [*reserved, consumer_of(pod)]}}
+            try:
+                self._claims.learn(
+                    await self._client.replace(CLAIMS, body, namespace=namespace, subresource="status")
+                )
+                return
+            except ApiError as error:
+                if not error.is_conflict:
+                    raise
+            claim = await self._client.get(CLAIMS, name, namespace)
+        raise BindingFailed(f"resource claim {namespace}/{name} keeps changing")
+
+    async def wait_for_conditions(self, pod: Object, claims: Sequence[Object]) -> None:
+        """Wait until the binding conditions of all allocated devices hold (KEP-5007).
+
+        Raises:
+            BindingFailed: a failure condition holds, or ten minutes passed.
+        """
+        keys = [key_of(claim) for claim in claims if _conditions(claim["status"]["allocation"])]
+        if not keys:
+            return
+        self._recorder.record(
+            pod,
+            "Normal",
+            "BindingConditionsPending",
+            f"Scheduling is waiting for resources to be ready: {keys[0][1]}",
+        )
+        changed = asyncio.Event()
+
+        def notice(*_: object) -> None:
+            changed.set()
+
+        self._claims.on_change(notice)
+        try:
+            async with asyncio.timeout(BINDING_SECONDS):
+                while not all(self._conditions_met(key) for key in keys):
+                    changed.clear()
+                    await changed.wait()
+        except TimeoutError:
+            raise BindingFailed(f"claim {keys[0][1]} binding timeout") from None
+        finally:
+            self._claims.off_change(notice)
+
+    def _conditions_met(self, key: tuple[str, str]) -> bool:
+        claim = self._claims.items.get(key)
+        allocation = ((claim or {}).get("status") or {}).get("allocation")
+        if claim is None or not allocation:
+            raise BindingFailed(f"claim {key[1]} lost its allocation")
+        present: dict[tuple[str, str, str], set[str]] = {}
+        for device in claim["status"].get("devices") or ():
+            held = {c["type"] for c in device.get("conditions") or () if c.get("status") == "True"}
+            present[(device["driver"], device["pool"], device["device"])] = held
+        for result in allocation["devices"].get("results") or ():
+            held = present.get((result["driver"], result["pool"], result["device"]), set())
+            if failed := held & set(result.get("bindingFailureConditions") or ()):
+                raise BindingFailed(f"claim {key[1]} binding failed: {', '.join(sorted(failed))}")
+            if not set(result.get("bindingConditions") or ()) <= held:
+                return False
+        return True
+
+    async def deallocate(self, claim: Object) -> None:
+        """Take an allocation back that nobody uses."""
+        namespace, _ = key_of(claim)
+        status = {
+            key: value
+            for key, value in (claim.get("status") or {}).items()
+            if key not in ("allocation", "devices", "reservedFor")
+        }
+        self._claims.learn(
+            await self._client.replace(
+                CLAIMS, {**claim, "status": status}, namespace=namespace, subresource="status"
+            )
+        )
+
+    async def bind(self, pod: Object, node: str) -> None:
+        """Bind the pod to the node.
+
+        Raises:
+            ApiError: the pod is gone or bound already.
+        """
+        meta = pod["metadata"]
+        body = {
+            "apiVersion": "v1",
+            "kind": "Binding",
+            "metadata": {"name": meta["name"], "namespace": meta["namespace"], "uid": meta["uid"]},
+            "target": {"apiVersion": "v1", "kind": "Node", "name": node},
+        }
+        await self._client.request("POST", PODS.path(meta["namespace"], meta["name"], "binding"), body=body)
+
+
+def _conditions(allocation: Mapping[str, Any]) -> bool:
+    results = (allocation.get("devices") or {}).get("results") or ()
+    return any(result.get("bindingConditions") for result in results)

@@ -1,0 +1,189 @@
+"""The local cluster for tests: one call to start it, fixtures that end it, small waits on what the API shows.
+
+Every test that needs a cluster uses this module; nothing here knows more about the cluster than its kubeconfig.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import ssl
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from jupyter_dra.localcluster import lifecycle
+
+Object = dict[str, Any]
+DEADLINE = 30.0
+
+
+@dataclass(slots=True)
+class LocalCluster:
+    """A running local cluster.
+
+    Attributes:
+        kubeconfig: path of the administrator's kubeconfig.
+        dir: the cluster's folder.
+        status: what ``lifecycle.up`` returned.
+    """
+
+    kubeconfig: Path
+    dir: Path
+    status: Object
+    owns_dir: bool = False
+    _ended: bool = field(default=False)
+
+    @property
+    def server(self) -> str:
+        return str(self.status["server"])
+
+    def stop(self) -> None:
+        """Stop it; nothing stays. A second call does nothing."""
+        if not self._ended:
+            self._ended = True
+            lifecycle.down(str(self.status["name"]), folder=self.dir)
+            if self.owns_dir:
+                shutil.rmtree(self.dir, ignore_errors=True)
+
+    def request(
+        self, method: str, path: str, body: Any = None, *, content_type: str = "application/json"
+    ) -> Object:
+        """Send one request as the administrator; an error answer is returned like any other (its kind is Status)."""
+        config = json.loads(self.kubeconfig.read_text())
+        token = config["users"][0]["user"]["token"]
+        context = ssl.create_default_context(cafile=str(self.dir / "pki" / "ca.crt"))
+        data = None if body is None else json.dumps(body).encode()
+        request = urllib.request.Request(
+            self.server + path,
+            data=data,
+            method=method,
+            headers={"Authorization": f"Bearer {token}", "Content-Type": content_type},
+        )
+        try:
+            with urllib.request.urlopen(request, context=context, timeout=DEADLINE) as answer:
+                text = answer.read()
+        except urllib.error.HTTPError as error:
+            with error:
+                text = error.read()
+        return json.loads(text) if text[:1] in (b"{", b"[") else {"text": text.decode()}
+
+    def kubectl(self, *arguments: str, stdin: str | None = None, check: bool = True) -> str:
+        """Run the real kubectl and return what it prints; with ``check`` a failure is an error."""
+        program = shutil.which("kubectl", path=f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
+        if program is None:
+            pytest.skip("kubectl is not installed")
+        done = subprocess.run(
+            [program, *arguments],
+            input=stdin,
+            capture_output=True,
+            text=True,
+            timeout=2 * DEADLINE,
+            env={"PATH": os.environ["PATH"], "HOME": str(self.dir), "KUBECONFIG": str(self.kubeconfig)},
+        )
+        if check and done.returncode:
+            raise AssertionError(f"kubectl {' '.join(arguments)} failed: {done.stderr or done.stdout}")
+        return done.stdout if check else done.stdout + done.stderr
+
+    def apply(self, *objects: Mapping[str, Any]) -> None:
+        """Create objects by kubectl apply."""
+        self.kubectl("apply", "-f", "-", stdin=json.dumps({"apiVersion": "v1", "kind": "List", "items": list(objects)}))
+
+    def get(self, kind: str, name: str, namespace: str = "default") -> Object | None:
+        """Return an object by the plural of its kind, or None."""
+        found = self.request("GET", _path(kind, namespace, name))
+        return None if found.get("kind") == "Status" else found
+
+    def list(self, kind: str, namespace: str = "default") -> list[Object]:
+        return list(self.request("GET", _path(kind, namespace)).get("items") or [])
+
+    def wait(self, what: Callable[[], Any], *, deadline: float = DEADLINE) -> Any:
+        """Return the first true value of ``what``, asked for again and again."""
+        end = time.monotonic() + deadline
+        while True:
+            value = what()
+            if value:
+                return value
+            if time.monotonic() > end:
+                raise AssertionError(f"{what} did not come true within {deadline:.0f} s")
+            time.sleep(0.01)
+
+    def wait_for_pod(self, name: str, phase: str = "Running", namespace: str = "default") -> Object:
+        """Wait until a pod is in a phase; fail at once if it ended in another."""
+
+        def reached() -> Object | None:
+            pod = self.get("pods", name, namespace)
+            now = ((pod or {}).get("status") or {}).get("phase")
+            if now in ("Succeeded", "Failed") and now != phase:
+                raise AssertionError(f"pod {name} is {now}: {json.dumps((pod or {}).get('status'))}")
+            return pod if now == phase else None
+
+        return dict(self.wait(reached))
+
+    def wait_gone(self, kind: str, name: str, namespace: str = "default") -> None:
+        self.wait(lambda: self.get(kind, name, namespace) is None)
+
+
+_GROUPS = {
+    "resourceclaims": "/apis/resource.k8s.io/v1",
+    "resourceclaimtemplates": "/apis/resource.k8s.io/v1",
+    "resourceslices": "/apis/resource.k8s.io/v1",
+    "deviceclasses": "/apis/resource.k8s.io/v1",
+    "devicetaintrules": "/apis/resource.k8s.io/v1",
+    "leases": "/apis/coordination.k8s.io/v1",
+}
+_CLUSTER_SCOPED = frozenset({"nodes", "namespaces", "resourceslices", "deviceclasses", "devicetaintrules"})
+
+
+def _path(kind: str, namespace: str, name: str = "") -> str:
+    scope = "" if kind in _CLUSTER_SCOPED else f"/namespaces/{namespace}"
+    return f"{_GROUPS.get(kind, '/api/v1')}{scope}/{kind}" + (f"/{name}" if name else "")
+
+
+def start_local_cluster(
+    tmp_path: Path | None = None, inventories: Sequence[str] = ("default",), **options: Any
+) -> LocalCluster:
+    """Start a local cluster of its own for a test and return it; the caller stops it.
+
+    Args:
+        tmp_path: folder of the cluster and working directory of its pods; None makes a short one.
+        inventories: packaged names or files.
+        options: further fields of ``UpOptions``.
+
+    The cluster also ends with the calling process, however that ends.
+    """
+    folder = tmp_path / "cluster" if tmp_path is not None else Path(tempfile.mkdtemp(prefix="jdc-"))
+    chosen = {
+        "workdir": str(tmp_path or folder),
+        "allow_root": hasattr(os, "geteuid") and os.geteuid() == 0,
+        "attached": True,
+        **options,
+    }
+    status = lifecycle.up(lifecycle.UpOptions(devices=tuple(inventories), folder=str(folder), **chosen))
+    return LocalCluster(Path(status["kubeconfig"]), folder, status, owns_dir=tmp_path is None)
+
+
+@pytest.fixture()
+def local_cluster(tmp_path: Path) -> Iterator[LocalCluster]:
+    """A cluster with the default inventory for one test."""
+    cluster = start_local_cluster(tmp_path)
+    yield cluster
+    cluster.stop()
+
+
+@pytest.fixture(scope="session")
+def shared_cluster() -> Iterator[LocalCluster]:
+    """One cluster with the default inventory for the whole run; tests use names and namespaces of their own."""
+    cluster = start_local_cluster()
+    yield cluster
+    cluster.stop()
