@@ -1,0 +1,585 @@
+"""The main process of a kernel pod: one mutual-TLS port in front of the kernel, its lease and its facts.
+
+Mounted from the pod's Secret and run by the image's own Python (3.8 or later, standard library only)::
+
+    python /jupyter-dra/podside/podside.py [--hold] [--run /run/jupyter-dra] [--termination-log FILE]
+
+Every connection opens with one JSON line, ``{"v":1,"channel":"shell"}``, answered by ``{"ok":true}``. Then the five
+kernel channels carry raw bytes to the kernel's ipc sockets; channel ``podside`` carries JSON lines: requests
+``{"id","op",…}``, answers ``{"id","ok","result"|"error"}`` and events ``{"event",…}`` (see control.py, its other end).
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import hashlib
+import json
+import os
+import signal
+import ssl
+import sys
+import time
+from collections import deque
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from . import podkernel, podusage
+
+    Operation = Callable[["Podside", dict[str, Any]], Awaitable[Any]]
+else:
+    import podkernel
+    import podusage
+
+VERSION = 1
+LINE_LIMIT = 512 * 1024
+CONNECTIONS = 128
+RESTARTS = 3  # unasked deaths within RESTART_WINDOW after which the kernel stays dead
+RESTART_WINDOW = 600.0
+PATIENCE_ATTACHED = 15.0  # seconds a server has to decide about a dead kernel
+PATIENCE_ALONE = 2.0
+HOLD_LIMIT = 900.0
+BUSY_PERCENT = 5  # a device above this is in use
+OWN_KEYS = ("kind", "version", "kernel", "lease", "usage", "seen", "activity", "written_at")
+
+
+class Refused(Exception):
+    """A request that is understood and not done; ``code`` tells why."""
+
+    def __init__(self, code: str, message: str) -> None:
+        super().__init__(message)
+        self.code = code
+
+
+class Lease:
+    """When this pod ends by itself; all moments on the monotonic clock, so no clock has to agree with ours."""
+
+    def __init__(self, config: dict[str, Any]) -> None:
+        self.began = time.monotonic()
+        seconds, longest = config.get("lease_seconds"), config.get("longest_seconds")
+        self.ends: float | None = None if seconds is None else self.began + float(seconds)
+        self.longest: float | None = None if longest is None else self.began + float(longest)
+        self.idle_limit: float | None = config.get("idle_limit_seconds")
+
+    def change(self, request: dict[str, Any]) -> None:
+        if request.get("remaining_seconds") is not None:
+            ends = time.monotonic() + float(request["remaining_seconds"])
+            if self.longest is not None and ends > self.longest + 1:
+                raise Refused("longest-lease", "The lease would outlast the longest lease allowed.")
+            self.ends = ends
+        if "idle_limit_seconds" in request:
+            limit = request["idle_limit_seconds"]
+            self.idle_limit = None if limit is None else float(limit)
+
+    def facts(self, idle_since: float | None) -> dict[str, Any]:
+        now, wall = time.monotonic(), time.time()
+
+        def text(at: float | None) -> str | None:
+            return None if at is None else podkernel.utc(wall + at - now)
+
+        limit = self.idle_limit
+        return {
+            "ends_at": text(self.ends),
+            "longest_until": text(self.longest),
+            "idle_limit_seconds": None if limit is None else int(limit),
+            "idle_since": text(idle_since),
+        }
+
+
+class Podside:
+    """State of the pod: the kernel, who is connected, the lease, the facts."""
+
+    def __init__(self, config: dict[str, Any], options: argparse.Namespace) -> None:
+        self.config = config
+        self.options = options
+        self.run = options.run
+        self.kernel = podkernel.Kernel(config, self.run, self.on_death)
+        self.lease = Lease(config.get("lease") or {})
+        self.sampler = podusage.Sampler(self.run, config.get("nvml_library"))
+        self.facts: dict[str, Any] = dict(config.get("facts") or {})
+        self.usage: dict[str, Any] | None = None
+        self.seen: dict[str, Any] | None = None
+        self.history: deque[dict[str, Any]] = deque(maxlen=50)
+        self.deaths: deque[float] = deque(maxlen=RESTARTS + 1)
+        self.clients: set[asyncio.StreamWriter] = set()
+        self.connections = 0
+        self.held = bool(options.hold)
+        self.ready = False
+        self.busy: set[str] = set()
+        self.told_activity = "starting"
+        self.active_at = time.monotonic()
+        self.dead_at: float | None = None
+        self.restarting = False
+        self.ending: str | None = None
+        self.exit_status = 0
+        self.done = asyncio.Event()
+        self.lock = asyncio.Lock()
+        self.tasks: set[asyncio.Task[None]] = set()
+        self.dirty = True
+
+    # --- running --------------------------------------------------------------------------------------------
+
+    async def main(self) -> int:
+        """Serve until the pod is to end; returns its exit status."""
+        loop = asyncio.get_running_loop()
+        loop.add_signal_handler(signal.SIGCHLD, self.kernel.reap)
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(number, self.end, "stopped", "The pod was told to stop.", 143)
+        self.kernel.reap()  # children that ended before the handler stood
+        if self.kernel.pid is not None:
+            self.spawn(self.watch_kernel())
+        host = self.options.host or os.environ.get("POD_IP") or None
+        try:
+            server = await asyncio.start_server(
+                self.serve,
+                host,
+                self.options.port,
+                ssl=self.tls(),
+                limit=LINE_LIMIT,
+                ssl_handshake_timeout=10,
+            )
+        except OSError as error:
+            self.end("crashed", f"podside cannot listen: {error}", 70)
+            self.kernel.end_everything()
+            return self.exit_status
+        port = server.sockets[0].getsockname()[1]
+        podkernel.write_private(os.path.join(self.run, "podside.port"), str(port))
+        log(f"listening on port {port}")
+        self.spawn(self.watch_usage())
+        while not self.done.is_set():
+            self.tick()
+            try:
+                await asyncio.wait_for(self.done.wait(), 1.0)
+            except asyncio.TimeoutError:  # noqa: UP041
+                continue
+        server.close()
+        await self.kernel.stop(0.3)
+        for writer in list(self.clients):
+            writer.close()
+        self.kernel.end_everything()
+        return self.exit_status
+
+    def tls(self) -> ssl.SSLContext:
+        folder = self.options.dir
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.minimum_version = ssl.TLSVersion.TLSv1_3
+        context.load_cert_chain(os.path.join(folder, "server.crt"), os.path.join(folder, "server.key"))
+        context.load_verify_locations(os.path.join(folder, "client-ca.crt"))
+        context.verify_mode = ssl.CERT_REQUIRED
+        return context
+
+    def spawn(self, work: Awaitable[None]) -> None:
+        async def guarded() -> None:
+            try:
+                await work
+            except (Refused, OSError, EOFError, ValueError, asyncio.TimeoutError) as error:  # noqa: UP041
+                log(f"ended early: {error!r}")
+
+        task = asyncio.ensure_future(guarded())
+        self.tasks.add(task)
+        task.add_done_callback(self.tasks.discard)
+
+    # --- the kernel -----------------------------------------------------------------------------------------
+
+    def start_kernel(self, reason: str) -> None:
+        """Start the kernel; where it cannot be executed the pod ends with 127 and says so."""
+        self.held = False
+        try:
+            self.kernel.start()
+        except (OSError, ValueError) as error:
+            self.end("crashed", f"The kernel's command cannot be run: {error}", 127)
+            raise Refused("crashed", f"The kernel's command cannot be run: {error}") from error
+        self.ready, self.dead_at = False, None
+        self.busy.clear()
+        self.active_at = time.monotonic()
+        self.history.append({"at": podkernel.utc(), "event": "started", "reason": reason})
+        self.told_activity = "starting"
+        log(f"kernel {self.kernel.pid} started ({reason})")
+        self.tell({"event": "kernel", "state": "starting", "reason": reason, "starts": self.kernel.starts})
+
+    async def watch_kernel(self) -> None:
+        """Report readiness and activity of the kernel that runs now, until its sockets close."""
+        pid = self.kernel.pid
+        topic = b"kernel" if "ipykernel" in " ".join(self.config["argv"]) else b""
+        await self.socket_ready("iopub", 600.0)
+        while self.kernel.pid == pid and pid is not None:
+            try:
+                await podkernel.watch_status(self.kernel.socket_path("iopub"), topic, self.on_status)
+            except (OSError, EOFError):
+                await asyncio.sleep(0.2)
+
+    async def socket_ready(self, channel: str, seconds: float) -> None:
+        """Wait until a kernel runs and its socket file stands; raises Refused when it does not come."""
+        path, deadline = self.kernel.socket_path(channel), time.monotonic() + seconds
+        while self.kernel.pid is None or not os.path.exists(path):
+            if self.ending or time.monotonic() > deadline:
+                raise Refused("no-kernel", "No kernel runs in this pod.")
+            await asyncio.sleep(0.01)
+
+    def on_status(self, state: str, request: str, request_id: str) -> None:
+        if not self.ready:
+            self.ready = True
+            self.tell({"event": "kernel", "state": "running", "starts": self.kernel.starts})
+        if request in podkernel.HOUSEKEEPING:
+            self.activity()
+            return
+        self.active_at = time.monotonic()
+        if state == "busy" and len(self.busy) < 1000:
+            self.busy.add(request_id)
+        elif state == "idle":
+            self.busy.discard(request_id)
+        asyncio.get_running_loop().call_later(0.1, self.activity)
+
+    def activity(self) -> None:
+        if self.kernel.pid is None:
+            state = "held" if self.held else "dead"
+        else:
+            state = ("busy" if self.busy else "idle") if self.ready else "starting"
+        if state != self.told_activity:
+            self.told_activity = state
+            self.tell({"event": "activity", "state": state, "at": podkernel.utc()})
+
+    def on_death(self, death: dict[str, Any]) -> None:
+        first_start = not self.ready and self.kernel.starts == 1
+        self.dead_at, self.ready = time.monotonic(), False
+        self.busy.clear()
+        self.history.append(dict(death, event="died"))
+        log(f"kernel ended: {json.dumps(death)}")
+        if not death["requested"] and death["code"] != "exited":
+            self.deaths.append(self.dead_at)
+        self.tell({"event": "kernel", "state": "dead", "death": death, "starts": self.kernel.starts})
+        self.activity()
+        if first_start and not death["requested"] and not self.ending:
+            self.end(
+                "crashed", "The kernel ended before it was ready; see the pod's log.", death["exit_code"]
+            )
+
+    def may_restart(self) -> bool:
+        now = time.monotonic()
+        return sum(1 for at in self.deaths if now - at < RESTART_WINDOW) <= RESTARTS
+
+    async def restart_kernel(self, reason: str) -> None:
+        async with self.lock:
+            self.restarting = True
+            try:
+                await self.kernel.stop()
+                self.start_kernel(reason)
+                self.spawn(self.watch_kernel())
+            finally:
+                self.restarting = False
+
+    # --- the clock ------------------------------------------------------------------------------------------
+
+    def tick(self) -> None:
+        """Once a second: lease, idling, a dead kernel nobody decides about; facts to the file."""
+        now = time.monotonic()
+        if self.lease.ends is not None and now >= self.lease.ends:
+            self.end("lease-over", "The lease is over.", 0)
+        elif self.held and not self.clients and now - self.lease.began > HOLD_LIMIT:
+            self.end("launch-timeout", "Nobody started the kernel.", 0)
+        elif self.lease.idle_limit is not None and now - (self.idle_since() or now) >= self.lease.idle_limit:
+            self.end("idle", "Nothing used the device for the idle limit.", 0)
+        if self.dead_at is not None and not self.restarting and not self.ending:
+            self.decide(now - self.dead_at)
+        self.write_facts()
+
+    def decide(self, seconds: float) -> None:
+        death = self.kernel.last_death or {}
+        crashed = not death.get("requested") and death.get("code") != "exited"
+        patience = PATIENCE_ALONE if crashed and not self.clients else PATIENCE_ATTACHED
+        if seconds < patience:
+            return
+        if crashed and self.may_restart() and self.config.get("autorestart", True):
+            self.spawn(self.restart_kernel("autorestart"))
+        elif not self.clients:
+            self.end(death.get("code", "exited"), "The kernel ended.", death.get("exit_code", 0))
+
+    def idle_since(self) -> float | None:
+        """Since when nothing used kernel or device; None while in use or when it cannot be told."""
+        if self.held or (self.kernel.pid is not None and (self.busy or not self.ready)):
+            return None
+        return self.active_at
+
+    async def watch_usage(self) -> None:
+        loop, every = asyncio.get_running_loop(), float(self.config.get("usage_seconds", 5))
+        while True:
+            pids = podkernel.tree_of(self.kernel.pid) if self.kernel.pid else []
+            devices = self.facts.get("devices") or []
+            self.usage, self.seen = await loop.run_in_executor(None, self.sampler.sample, devices, pids)
+            percent = (self.usage or {}).get("utilisation_percent")
+            if isinstance(percent, (int, float)) and percent > BUSY_PERCENT:
+                self.active_at = time.monotonic()
+            self.tell({"event": "usage", "usage": self.usage, "seen": self.seen})
+            await asyncio.sleep(every)
+
+    def end(self, code: str, message: str, status: int) -> None:
+        """End the pod: say why (termination message, log, event), then stop everything; only the first counts."""
+        if self.ending:
+            return
+        self.ending, self.exit_status = code, status
+        self.tell({"event": "ending", "code": code, "message": message, "exit_code": status})
+        self.write_facts()
+        told = {"code": code, "message": message, "exit_code": status, "at": podkernel.utc()}
+        told["death"] = self.kernel.last_death
+        log(f"ending: {code} ({message})")
+        path = self.options.termination_log
+        if path:
+            try:
+                with open(path, "w", encoding="utf-8") as file:
+                    file.write(json.dumps(told))
+            except OSError as error:
+                log(f"no termination message: {error}")
+        self.done.set()
+
+    # --- facts ----------------------------------------------------------------------------------------------
+
+    def state(self) -> dict[str, Any]:
+        kernel = self.kernel
+        running = ("running" if self.ready else "starting") if kernel.pid is not None else None
+        return {
+            "kernel": {
+                "state": running or ("held" if self.held else "dead"),
+                "starts": kernel.starts,
+                "started_at": None if kernel.started_at is None else podkernel.utc(kernel.started_at),
+                "last_death": kernel.last_death,
+                "may_restart": self.may_restart(),
+                "history": list(self.history),
+            },
+            "activity": self.told_activity,
+            "lease": self.lease.facts(self.idle_since()),
+            "usage": self.usage,
+            "seen": self.seen,
+        }
+
+    def write_facts(self) -> None:
+        if not self.dirty and int(time.monotonic()) % 5:
+            return
+        self.dirty = False
+        content: dict[str, Any] = {"kind": "SessionFacts", "version": VERSION}
+        content.update({name: value for name, value in self.facts.items() if name not in OWN_KEYS})
+        content.update(self.state())
+        content["written_at"] = podkernel.utc()
+        try:
+            podkernel.write_private(os.path.join(self.run, "session.json"), json.dumps(content))
+        except OSError as error:
+            log(f"session.json not written: {error}")
+
+    def tell(self, event: dict[str, Any]) -> None:
+        """Send an event to every connected server; one that does not read is dropped."""
+        self.dirty = True
+        line = json.dumps(event).encode() + b"\n"
+        for writer in list(self.clients):
+            if writer.transport.get_write_buffer_size() > 4 * LINE_LIMIT:
+                self.clients.discard(writer)
+                writer.transport.abort()
+            else:
+                writer.write(line)
+
+    # --- connections ----------------------------------------------------------------------------------------
+
+    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.connections += 1
+        try:
+            if self.connections > CONNECTIONS:
+                raise Refused("too-many", "Too many connections.")
+            self.check_peer(writer)
+            hello = json.loads(await asyncio.wait_for(reader.readline(), 10))
+            channel = hello.get("channel") if isinstance(hello, dict) and hello.get("v") == VERSION else None
+            if channel == "podside":
+                await self.converse(reader, writer)
+            elif channel in podkernel.CHANNELS:
+                await self.join(channel, reader, writer)
+            else:
+                raise Refused("bad-hello", f"The first line names no channel of version {VERSION}.")
+        except Refused as error:
+            writer.write(answer(None, error))
+        except (OSError, EOFError, ValueError, asyncio.TimeoutError, RecursionError):  # noqa: UP041
+            pass
+        finally:
+            self.connections -= 1
+            self.clients.discard(writer)
+            writer.close()
+
+    def check_peer(self, writer: asyncio.StreamWriter) -> None:
+        """Refuse a client whose certificate is not the pinned one, whoever signed it."""
+        der = writer.get_extra_info("ssl_object").getpeercert(binary_form=True) or b""
+        if hashlib.sha256(der).hexdigest() != self.config["client_sha256"]:
+            raise Refused("not-pinned", "Another client certificate is expected.")
+
+    async def join(self, channel: str, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Copy bytes between a TLS connection and the kernel's socket, both ways, until one side closes."""
+        await self.socket_ready(channel, 60.0)
+        path = self.kernel.socket_path(channel)
+        inner_reader, inner_writer = await asyncio.open_unix_connection(path, limit=LINE_LIMIT)
+        writer.write(b'{"ok":true}\n')
+        copies = [
+            asyncio.ensure_future(copy(reader, inner_writer)),
+            asyncio.ensure_future(copy(inner_reader, writer)),
+        ]
+        try:
+            await asyncio.wait(copies, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for task in copies:
+                task.cancel()
+            await asyncio.gather(*copies, return_exceptions=True)
+            inner_writer.close()
+
+    async def converse(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Serve one control connection: events out, requests in."""
+        writer.write(b'{"ok":true}\n')
+        writer.write(json.dumps(dict(self.state(), event="state")).encode() + b"\n")
+        self.clients.add(writer)
+        while True:
+            line = await reader.readline()
+            if not line:
+                return
+            request = json.loads(line)
+            if isinstance(request, dict):
+                self.spawn(self.perform(request, writer))
+            await writer.drain()
+
+    async def perform(self, request: dict[str, Any], writer: asyncio.StreamWriter) -> None:
+        """Do one request and answer it."""
+        number = request.get("id")
+        try:
+            operation = OPERATIONS.get(str(request.get("op")))
+            if operation is None:
+                raise Refused("unknown-op", "This podside does not know the request.")
+            result = await operation(self, request)
+            writer.write(json.dumps({"id": number, "ok": True, "result": result}).encode() + b"\n")
+        except Refused as error:
+            writer.write(answer(number, error))
+        except (TypeError, ValueError, KeyError) as error:
+            writer.write(answer(number, Refused("invalid", str(error))))
+
+    # --- requests -------------------------------------------------------------------------------------------
+
+    async def op_start(self, request: dict[str, Any]) -> dict[str, Any]:
+        """Start a held or dead kernel; nothing if one runs. ``auto``: only within the limit of autorestarts."""
+        async with self.lock:
+            if self.kernel.pid is None:
+                if request.get("auto") and not self.may_restart():
+                    raise Refused("restart-limit", f"The kernel died {len(self.deaths)} times in 10 minutes.")
+                self.start_kernel("autorestart" if request.get("auto") else "asked")
+                self.spawn(self.watch_kernel())
+        return self.state()
+
+    async def op_restart(self, request: dict[str, Any]) -> dict[str, Any]:
+        await self.restart_kernel("restart")
+        return self.state()
+
+    async def op_interrupt(self, request: dict[str, Any]) -> bool:
+        return self.kernel.signal(signal.SIGINT)
+
+    async def op_kill(self, request: dict[str, Any]) -> bool:
+        """Kill the kernel, keep the pod and its device (jupyter_client's kill before a restart)."""
+        self.kernel.requested = True
+        killed = self.kernel.signal(signal.SIGKILL)
+        await self.kernel.stop(0.0)
+        return killed
+
+    async def op_expect(self, request: dict[str, Any]) -> None:
+        """The kernel was asked to shut down by message: its end is no crash."""
+        self.kernel.requested = True
+
+    async def op_facts(self, request: dict[str, Any]) -> None:
+        update = request["update"]
+        if not isinstance(update, dict):
+            raise Refused("invalid", "update is no mapping")
+        self.facts.update(update)
+        self.dirty = True
+        self.write_facts()
+
+    async def op_usage(self, request: dict[str, Any]) -> dict[str, Any] | None:
+        return self.usage
+
+    async def op_lease(self, request: dict[str, Any]) -> dict[str, Any]:
+        self.lease.change(request)
+        facts = self.lease.facts(self.idle_since())
+        self.tell({"event": "lease", "lease": facts})
+        self.write_facts()
+        return facts
+
+    async def op_end(self, request: dict[str, Any]) -> None:
+        code, message = str(request.get("code") or "stopped"), str(request.get("message") or "Stopped.")
+        asyncio.get_running_loop().call_later(0.02, self.end, code[:40], message[:500], 0)
+
+    async def op_state(self, request: dict[str, Any]) -> dict[str, Any]:
+        return self.state()
+
+
+OPERATIONS: dict[str, Operation] = {
+    name[3:]: getattr(Podside, name) for name in dir(Podside) if name.startswith("op_")
+}
+
+
+async def copy(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    """Copy until the end of input; a slow reader slows the other side down."""
+    while True:
+        data = await reader.read(1 << 18)
+        if not data:
+            return
+        writer.write(data)
+        await writer.drain()
+
+
+def answer(number: Any, error: Refused) -> bytes:
+    told = {"id": number, "ok": False, "error": {"code": error.code, "message": str(error)}}
+    return json.dumps(told).encode() + b"\n"
+
+
+def log(message: str) -> None:
+    print("podside: " + message.replace("\n", " "), file=sys.stderr, flush=True)
+
+
+def install_module(source: str, run: str) -> None:
+    """Lay out the small ``jupyter_dra`` package for images that lack the real one."""
+    files = [name for name in os.listdir(source) if name.startswith("module-") and name.endswith(".py")]
+    if not files:
+        return
+    package = os.path.join(podkernel.private_folder(os.path.join(run, "modules")), "jupyter_dra")
+    podkernel.private_folder(package)
+    for name in files:
+        with open(os.path.join(source, name), encoding="utf-8") as file:
+            podkernel.write_private(os.path.join(package, name[len("module-") :]), file.read())
+
+
+def arguments(argv: list[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="podside")
+    parser.add_argument(
+        "--dir", default=os.path.dirname(os.path.abspath(__file__)), help="the mounted Secret"
+    )
+    parser.add_argument("--run", default="/run/jupyter-dra", help="private, memory-backed folder")
+    parser.add_argument("--host", help="address to listen on (default: POD_IP, else all)")
+    parser.add_argument("--port", type=int, default=17117)
+    parser.add_argument("--hold", action="store_true", help="start the kernel only when told")
+    parser.add_argument("--termination-log", help="file for the reason of the end")
+    return parser.parse_args(argv)
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run the pod; returns the exit status of the container."""
+    options = arguments(sys.argv[1:] if argv is None else argv)
+    with open(os.path.join(options.dir, "podside.json"), encoding="utf-8") as file:
+        config = json.load(file)
+    config["umask"] = os.umask(0o077)  # the kernel gets back what was set
+    podkernel.private_folder(options.run)
+    podkernel.adopt_orphans()
+    install_module(options.dir, options.run)
+    loop = asyncio.new_event_loop()
+    asyncio.set_event_loop(loop)
+    podside = Podside(config, options)
+    try:
+        if not podside.held:
+            podside.start_kernel("launch")  # first of all: the kernel needs longest
+    except Refused:
+        return podside.exit_status
+    return loop.run_until_complete(podside.main())
+
+
+if __name__ == "__main__":
+    STATUS = main()
+    sys.stderr.flush()
+    os._exit(STATUS)

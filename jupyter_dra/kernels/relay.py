@@ -1,0 +1,249 @@
+"""Five local endpoints per kernel that stay the same while the pod behind them changes.
+
+Jupyter's open sockets keep the addresses they were given; after a pod was replaced, moved or re-attached only the
+target changes, all connections are cut once, and ZMQ connects again by itself.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+import socket
+import tempfile
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+from ..errors import DRAError, RefusedError
+from ..sessions.ports import Target
+from .credentials import CHANNELS, PodCredentials
+from .tls import CHUNK, Dialer
+
+CONNECTIONS_PER_CHANNEL = 64
+PATH_LIMIT = 100  # sun_path: 108 bytes on Linux, 104 on macOS
+FIRST_PAUSE, LONGEST_PAUSE = 0.05, 2.0
+# After a restart the shell comes back last: a request that ran before iopub and stdin were there again would lose
+# its output, and input() would ask nobody (a ROUTER drops what it cannot route).
+LISTENERS = ("iopub", "stdin")
+AWAITED = (*LISTENERS, "shell")
+LISTENERS_SECONDS = 1.0
+SETTLE_SECONDS = 0.05
+
+
+class _Bytes(Protocol):
+    async def read(self, size: int) -> bytes: ...
+
+
+class _Sink(Protocol):
+    def write(self, data: bytes) -> None: ...
+
+    async def drain(self) -> None: ...
+
+
+class Relay:
+    """Local endpoints of one kernel id; every method runs on the loop of `open`.
+
+    Args:
+        kernel_id: names the folder, nothing else.
+        folder: parent of the private folder; default XDG_RUNTIME_DIR or the system's temporary folder.
+        tcp: loopback ports instead of Unix sockets; refused unless the kernel's messages are encrypted end to
+            end with Curve, because any account of this machine can connect to them. None: where there are no
+            Unix sockets.
+    """
+
+    def __init__(self, kernel_id: str, *, folder: str | None = None, tcp: bool | None = None) -> None:
+        self.kernel_id = kernel_id
+        self.tcp = not hasattr(socket, "AF_UNIX") if tcp is None else tcp
+        self._parent = folder or os.environ.get("XDG_RUNTIME_DIR") or None
+        self._folder: str | None = None
+        self._servers: list[asyncio.Server] = []
+        self._ports: dict[str, int] = {}
+        self._dialer: Dialer | None = None
+        self._changed = asyncio.Event()
+        self._tasks: dict[str, set[asyncio.Task[None]]] = {channel: set() for channel in CHANNELS}
+        self._missing = dict.fromkeys(AWAITED, 0)
+        self.refused = 0
+
+    async def open(self) -> None:
+        """Bind the endpoints; does nothing the second time."""
+        if self._servers:
+            return
+        if self.tcp:
+            for channel in CHANNELS:
+                server = await asyncio.start_server(self._accept(channel), "127.0.0.1", 0, limit=CHUNK)
+                self._servers.append(server)
+                self._ports[channel] = server.sockets[0].getsockname()[1]
+            return
+        self._folder = _private_folder(self._parent)
+        for channel, port in CHANNELS.items():
+            path = f"{self._folder}/k-{port}"
+            self._servers.append(await asyncio.start_unix_server(self._accept(channel), path, limit=CHUNK))
+            os.chmod(path, 0o600)
+            self._ports[channel] = port
+
+    def connection_info(self) -> dict[str, Any]:
+        """What a connection file holds: our endpoints with the kernel's keys (``key`` as bytes).
+
+        Raises RefusedError where the endpoints are ports and the kernel does not encrypt.
+        """
+        if self._dialer is None or not self._servers:
+            raise RuntimeError("the relay has no target yet")
+        keys = self._dialer.credentials.message_keys()
+        self._refuse_plain_tcp(self._dialer.credentials)
+        info: dict[str, Any] = {
+            "transport": "tcp" if self.tcp else "ipc",
+            "ip": "127.0.0.1" if self.tcp else f"{self._folder}/k",
+            **keys,
+        }
+        info.update({f"{channel}_port": port for channel, port in self._ports.items()})
+        return info
+
+    def _refuse_plain_tcp(self, credentials: PodCredentials) -> None:
+        if self.tcp and not credentials.curve:
+            raise RefusedError(
+                "This system has no Unix sockets, and the kernel does not encrypt its messages.",
+                code="policy",
+                next_step="Use an image with ipykernel 7.3 or newer, or run Jupyter on Linux or macOS.",
+            )
+
+    def retarget(self, target: Target, credentials: PodCredentials) -> None:
+        """Point the endpoints at another pod; whatever is open is cut. The same pod again changes nothing."""
+        self._refuse_plain_tcp(credentials)
+        current = self._dialer
+        if current is not None and current.target.pod_uid == target.pod_uid and current.target is target:
+            return
+        self._dialer = Dialer(target, credentials)
+        self.cut()
+        self._changed.set()
+
+    def detach(self) -> None:
+        """Forget the target: connections are cut, new ones wait for the next `retarget`."""
+        self._dialer = None
+        self._changed.clear()
+        self.cut()
+
+    def cut(self) -> None:
+        """Close every open connection; ZMQ connects again by itself."""
+        for tasks in self._tasks.values():
+            for task in tasks:
+                task.cancel()
+
+    @property
+    def open_connections(self) -> int:
+        return sum(len(tasks) for tasks in self._tasks.values())
+
+    async def close(self) -> None:
+        """Remove the endpoints."""
+        for server in self._servers:
+            server.close()
+        tasks = [task for tasks in self._tasks.values() for task in tasks]
+        self.cut()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        self._servers.clear()
+        if self._folder is not None:
+            shutil.rmtree(self._folder, ignore_errors=True)
+
+    # --- connections ----------------------------------------------------------------------------------------
+
+    def _accept(self, channel: str) -> Any:
+        def accepted(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            tasks = self._tasks[channel]
+            if len(tasks) >= CONNECTIONS_PER_CHANNEL:
+                self.refused += 1
+                writer.transport.abort()
+                return
+            task = asyncio.ensure_future(self._serve(channel, reader, writer))
+            tasks.add(task)
+            task.add_done_callback(tasks.discard)
+
+        return accepted
+
+    async def _serve(self, channel: str, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            stream = await self._dial(channel, reader)
+            if stream is None:
+                return
+            self._missing[channel] = max(0, self._missing.get(channel, 0) - 1)
+            copies = [
+                asyncio.ensure_future(_copy(reader, stream)),
+                asyncio.ensure_future(_copy(stream, writer)),
+            ]
+            try:
+                await asyncio.wait(copies, return_when=asyncio.FIRST_COMPLETED)
+            finally:
+                if channel in AWAITED and not copies[0].done():
+                    self._missing[channel] += 1  # the pod's side went; the client will come back
+                for copy in copies:
+                    copy.cancel()
+                stream.close()
+                await asyncio.gather(*copies, return_exceptions=True)
+        except asyncio.CancelledError:
+            pass  # cut on purpose
+        finally:
+            writer.close()
+
+    async def _dial(self, channel: str, reader: asyncio.StreamReader) -> Any:
+        """Connect to the current pod, patiently: the local side stays connected meanwhile."""
+        pause = FIRST_PAUSE
+        while not reader.at_eof():
+            await self._changed.wait()
+            dialer = self._dialer
+            if dialer is None:
+                continue
+            try:
+                stream = await dialer.open(channel)
+                if channel == "shell":
+                    await self._listeners()
+                return stream
+            except DRAError:
+                await asyncio.sleep(pause)
+                pause = min(pause * 2, LONGEST_PAUSE)
+        return None
+
+    async def _listeners(self) -> None:
+        if any(self._missing.get(channel) for channel in LISTENERS):
+            await self._back(LISTENERS)
+            await asyncio.sleep(SETTLE_SECONDS)
+
+    async def settled(self) -> None:
+        """Wait until clients that were cut are connected again; at most a second, they may have left.
+
+        For the end of a restart: what a client sends before it noticed the cut is lost, as with any kernel.
+        """
+        if any(self._missing.get(channel) for channel in AWAITED):
+            await self._back(AWAITED)
+
+    async def _back(self, channels: tuple[str, ...]) -> None:
+        deadline = asyncio.get_running_loop().time() + LISTENERS_SECONDS
+        while any(self._missing.get(channel) for channel in channels):
+            if asyncio.get_running_loop().time() > deadline:
+                self._missing.update(dict.fromkeys(channels, 0))
+                return
+            await asyncio.sleep(0.01)
+
+
+async def _copy(source: _Bytes, sink: _Sink) -> None:
+    """Copy until the end; a slow receiver slows the sender, nothing is kept beyond one chunk and its buffer."""
+    try:
+        while data := await source.read(CHUNK):
+            sink.write(data)
+            await sink.drain()
+    except OSError:
+        return
+
+
+def _private_folder(parent: str | None) -> str:
+    """A new 0700 folder whose sockets' paths are short enough for the system."""
+    folder = tempfile.mkdtemp(prefix="dra-", dir=parent)
+    if len(os.fsencode(folder)) + 4 > PATH_LIMIT:
+        os.rmdir(folder)
+        folder = tempfile.mkdtemp(prefix="dra-", dir="/tmp")
+    return folder
+
+
+def endpoints(info: Mapping[str, Any]) -> list[str]:
+    """The five addresses of a connection info, in channel order (for messages and tests)."""
+    ports = [info[f"{channel}_port"] for channel in CHANNELS]
+    if info["transport"] == "ipc":
+        return [f"ipc://{info['ip']}-{port}" for port in ports]
+    return [f"tcp://{info['ip']}:{port}" for port in ports]

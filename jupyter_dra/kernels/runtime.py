@@ -1,0 +1,151 @@
+"""Makes what goes into a kernel pod and connects to it: the `PodRuntime` that sessions use."""
+
+from __future__ import annotations
+
+import json
+import secrets
+import sys
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from importlib.resources import files
+from typing import Any
+
+from ..errors import InputError
+from ..sessions.ports import KernelChoice, PodMaterials, Target
+from .control import PodControl
+from .credentials import PodCredentials
+from .pki import make_certificates
+from .tls import Dialer
+
+PORT = 17117
+MOUNT = "/jupyter-dra/podside"
+RUN_DIR = "/run/jupyter-dra"
+TERMINATION_LOG = RUN_DIR + "/termination-log"
+FACTS_LIMIT = 256 * 1024
+# What podside lays out as the small jupyter_dra package: file in the Secret -> (package, file) it is the text of.
+MODULE_FILES = {
+    "module-__init__.py": ("jupyter_dra.kernels", "podmodule.py"),
+    "module-held.py": ("jupyter_dra.magics", "held.py"),
+    "module-card.py": ("jupyter_dra.magics", "card.py"),
+    "module-plain.py": ("jupyter_dra.magics", "plain.py"),
+}
+POD_FILES = ("podside.py", "podkernel.py", "podusage.py")
+
+
+class KernelPods:
+    """Implements `sessions.ports.PodRuntime`.
+
+    Args:
+        python: command of the image's Python.
+        port: the port podside listens on; 0 takes a free one (tests).
+        curve: encrypt the kernel's messages with CurveZMQ too; None: where the relay has no Unix sockets.
+        usage_seconds: how often podside reads the device's figures.
+    """
+
+    def __init__(
+        self,
+        *,
+        python: str = "python",
+        port: int = PORT,
+        curve: bool | None = None,
+        usage_seconds: float = 5.0,
+    ) -> None:
+        self.python = python
+        self.port = port
+        self.curve = sys.platform == "win32" if curve is None else curve
+        self.usage_seconds = usage_seconds
+
+    def materials(
+        self,
+        *,
+        session_id: str,
+        pod_name: str,
+        facts: Mapping[str, Any],
+        kernel: KernelChoice,
+        hold: bool = False,
+        lease: Mapping[str, float | None] | None = None,
+        autorestart: bool = True,
+    ) -> PodMaterials:
+        """Everything for one new pod: fresh keys, podside's text and settings, the container's command.
+
+        Args:
+            facts: first content of session.json (``session``, ``claim``, ``devices``, …); no secrets.
+            hold: the kernel starts only at `Control.start`. Needed for a pod that replaces another, so that two
+                kernels never overlap on one device; otherwise the kernel starts with the pod, which is faster.
+            lease: ``lease_seconds``, ``longest_seconds``, ``idle_limit_seconds``, counted from podside's start.
+            autorestart: restart a crashed kernel in place when no server is there to decide.
+
+        Raises:
+            InputError: no command, or facts too large.
+        """
+        if not kernel.argv:
+            raise InputError("The kernel has no command.", code="kernel", path="kernel.argv")
+        certificates = make_certificates(pod_name, datetime.now(UTC))
+        key = secrets.token_hex(32)
+        curve = _curve_pair() if self.curve else None
+        config = {
+            "v": 1,
+            "session": session_id,
+            "pod": pod_name,
+            "argv": list(kernel.argv),
+            "env": dict(kernel.env),
+            "kernel_name": kernel.name,
+            "key": key,
+            "signature_scheme": "hmac-sha256",
+            "curve": curve,
+            "client_sha256": certificates.client_sha256,
+            "lease": dict(lease or {}),
+            "facts": dict(facts),
+            "autorestart": autorestart,
+            "usage_seconds": self.usage_seconds,
+        }
+        text = json.dumps(config).encode()
+        if len(text) > FACTS_LIMIT:
+            raise InputError("The facts about this session are too large for its Secret.", code="facts")
+        credentials = PodCredentials.of(certificates, key, curve)
+        command = [self.python, f"{MOUNT}/podside.py", "--run", RUN_DIR, "--port", str(self.port)]
+        command += ["--termination-log", TERMINATION_LOG]
+        if hold:
+            command.append("--hold")
+        return PodMaterials(
+            secret_data={
+                **pod_files(),
+                "podside.json": text,
+                "server.crt": certificates.server_certificate,
+                "server.key": certificates.server_key,
+                "client-ca.crt": certificates.ca,
+            },
+            private_data=credentials.private_data(),
+            command=tuple(command),
+            port=self.port,
+            credentials=credentials,
+        )
+
+    def credentials(
+        self, private_data: Mapping[str, bytes], secret_data: Mapping[str, bytes]
+    ) -> PodCredentials:
+        """The credentials of `materials`, from what its Secret holds; raises InputError if incomplete."""
+        return PodCredentials.from_secret(private_data, secret_data)
+
+    async def connect(self, target: Target, credentials: object) -> PodControl:
+        """Connect to podside; raises ClusterError (unreachable, impostor)."""
+        if not isinstance(credentials, PodCredentials):
+            raise TypeError("credentials come from materials() or credentials()")
+        return await PodControl.connect(Dialer(target, credentials))
+
+
+def pod_files() -> dict[str, bytes]:
+    """podside and the small module, as they are mounted."""
+    here = files("jupyter_dra.kernels")
+    found = {name: here.joinpath(name).read_bytes() for name in POD_FILES}
+    for name, (package, source) in MODULE_FILES.items():
+        # Read as text, not imported: the card's modules are written to run alone in the image.
+        found[name] = files(package).joinpath(source).read_bytes()
+    return found
+
+
+def _curve_pair() -> dict[str, str]:
+    import zmq
+
+    public, secret = zmq.curve_keypair()
+    return {"curve_publickey": public.decode(), "curve_secretkey": secret.decode()}
