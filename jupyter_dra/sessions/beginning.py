@@ -11,17 +11,16 @@ from typing import Any
 
 from ..claims import Requirement, build_claim
 from ..errors import ConflictError, InputError, RefusedError
-from .events import Publisher
 from .live import LiveKernel, LiveSession, Made
 from .making import Context, new_id
-from .ports import KernelChoice
+from .ports import KernelChoice, SessionEvent
 from .record import Lease
 
 
 def new_session(
-    ctx: Context, wish: Requirement, publisher: Publisher, *, name: str | None, notebook: str | None
+    ctx: Context, wish: Requirement, *, name: str | None, notebook: str | None
 ) -> LiveSession:
-    """A session with its times set and nothing made yet."""
+    """A session with its times set, nothing made yet and nobody told."""
     now, policy = ctx.clock(), ctx.policy
     title = (name or wish.name or _stem(notebook) or wish.tier or "session")[:100]
     lease = min(wish.lease_seconds or policy.lease, policy.longest_lease)
@@ -35,7 +34,7 @@ def new_session(
         requirement=wish,
         created_at=now,
         lease=Lease(now + lease, now + policy.longest_lease, idle),
-        emit=publisher.publish,
+        emit=_quiet,
         clock=ctx.clock,
     )
 
@@ -89,8 +88,9 @@ async def check(ctx: Context, session: LiveSession, *, wait: float | None) -> No
         else:
             session.claim_name = wish.claim
     else:
-        classes = list(ctx.caches.get("DeviceClass")) if ctx.inventory.loaded else None
-        manifest = build_claim(wish, name=session.id, namespace=session.namespace, classes=classes)
+        # The plan's claim is the one that was judged: tiers resolved, the administrator's entries applied.
+        judged = plan.get("claim") if plan else None
+        manifest = judged or build_claim(wish, name=session.id, namespace=session.namespace)
         session.manifest = json.loads(json.dumps(manifest))
         session.claim_name = session.id
         session.claim = Made("ResourceClaim", session.id, secrets.token_hex(16))
@@ -130,6 +130,10 @@ def judge(plan: Mapping[str, Any], *, wait: float | None, force: bool) -> None:
             next_step="Wait for one, or take one of the changes the plan names.",
             params=params,
         )
+
+
+def _quiet(event: SessionEvent) -> None:
+    """Before a session is accepted there is nothing to tell."""
 
 
 def _stem(notebook: str | None) -> str | None:

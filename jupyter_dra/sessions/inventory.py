@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
+Json = Mapping[str, Any]
+
 _WHAT = {"ResourceSlice": "slices", "ResourceClaim": "claims", "DeviceClass": "classes"}
 _AGAIN = 1.0
 
@@ -31,9 +33,13 @@ class InventoryFeed:
         revision: grows with every applied change.
     """
 
-    def __init__(self, client: KubeClient, caches: Caches) -> None:
+    def __init__(
+        self, client: KubeClient, caches: Caches, *, user: str | None = None, tiers: tuple[Json, ...] = ()
+    ) -> None:
         self.client = client
         self.caches = caches
+        self.user = user
+        self.tiers = tiers
         self.rights: Mapping[str, bool] = {}
         self.revision = 0
         self._inventory: Inventory | None = None
@@ -61,7 +67,8 @@ class InventoryFeed:
             "claims": claims,
             "nodes": bool(self.rights.get("read_nodes")),
             "quota": bool(self.rights.get("read_quota")),
-            "namespace": self.client.namespace,
+            "namespaces": [self.client.namespace],
+            "user": self.user,
         }
 
     async def inventory(self) -> Inventory:
@@ -140,7 +147,7 @@ class InventoryFeed:
 
     def _look_up(self, key: tuple[str, str, str]) -> tuple[str | None, Mapping[str, Any]]:
         assert self._inventory is not None
-        for row in self._inventory.devices(namespace=self.client.namespace):
+        for row in self._inventory.devices():
             if (row["driver"], row["pool"], row["name"]) == key:
                 kept = (
                     "product",
@@ -157,7 +164,7 @@ class InventoryFeed:
     async def plan(self, x: Any, namespace: str | None = None, *, detail: str = "verdict") -> dict[str, Any]:
         """A plan as dictionary, without ``context``."""
         inventory = await self.inventory()
-        plan = inventory.plan(x, namespace=namespace or self.client.namespace, detail=detail)
+        plan = inventory.plan(x, namespace or self.client.namespace, detail, tiers=self.tiers)
         return dict(plan.as_dict())
 
     def verdict(self, session: LiveSession) -> dict[str, Any] | None:
@@ -170,7 +177,7 @@ class InventoryFeed:
             return plan
         x = session.manifest if session.manifest is not None else session.requirement
         try:
-            answer = self._inventory.plan(x, namespace=session.namespace, detail="verdict").as_dict()
+            answer = self._inventory.plan(x, session.namespace, tiers=self.tiers).as_dict()
         except DRAError as error:
             log.debug("No verdict for %s: %s", session.id, error)
             return None

@@ -77,13 +77,13 @@ class Opening:
         try:
             version, may = await asyncio.gather(fetch_version(client), rights(client, names=_RIGHTS))
             require_v1(version)
-            identity: Identity = self._identity or await asyncio.to_thread(load_identity)
+            identity = self._identity if self._identity else await asyncio.to_thread(load_identity)
         except BaseException:
             await client.close()
             raise
         caches = Caches(client)
         caches.all_claims = may["read_all_claims"]
-        feed = InventoryFeed(client, caches)
+        feed = InventoryFeed(client, caches, user=identity.user, tiers=self.policy.tiers)
         feed.rights = may
         self.version = version
         self.current = Context(

@@ -40,6 +40,7 @@ class SessionPolicy:
         run_as_user, run_as_group: numeric ids of the kernel; those of the Jupyter images.
         allow_claims, allow_where, allow_tolerate, allow_config: whether users may name claims or manifests, write
             CEL, tolerate taints, pass driver configuration.
+        tiers: the administrator's own tier entries, see ``planner.admin_tiers``.
         pod_runtime: ``module:attribute`` of the class that makes pod materials.
     """
 
@@ -73,6 +74,7 @@ class SessionPolicy:
     allow_where: bool = True
     allow_tolerate: bool = True
     allow_config: bool = True
+    tiers: tuple[Mapping[str, Any], ...] = ()
     history_seconds: int = 24 * HOUR
     keep_on_stop: bool = False
     pod_runtime: str = "jupyter_dra.kernels:KernelPods"

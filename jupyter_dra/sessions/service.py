@@ -204,7 +204,7 @@ class Sessions:
         image = wish.image or default_image(ctx)
         check_policy(wish, ctx.policy, image)
         check_limits(wish, ctx.policy, [session.record() for session in self._registry.living])
-        session = new_session(ctx, wish, self._publisher, name=name, notebook=notebook)
+        session = new_session(ctx, wish, name=name, notebook=notebook)
         session.force = force
         session.wait_until = None if wait is None else session.created_at + wait
         first = new_kernel(session, kernel, kernel_id=kernel_id, notebook=notebook, image=image, cwd=cwd)
@@ -215,6 +215,7 @@ class Sessions:
             self._registry.forget(session.id)
             raise
         self._registry.follow(ctx, session.namespace)
+        session.emit = self._publisher.publish
         session.changed("created")
         life.begin(ctx, session, first, first=True)
         return session.record()
