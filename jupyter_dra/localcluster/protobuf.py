@@ -1,7 +1,7 @@
 """The eight protobuf bodies that kubectl insists on, read into plain objects.
 
 ``kubectl create namespace|secret|configmap|serviceaccount|quota`` and ``kubectl auth`` send them. Field
-numbers follow the ``generated.proto`` of k8s.io/api ``core/v1``, ``authorization/v1`` and ``authentication/v1``;
+numbers follow ``generated.proto`` of k8s.io/api ``core/v1``, ``authorization/v1``, ``authentication/v1``;
 the envelope follows k8s.io/apimachinery ``pkg/runtime/generated.proto``. Answers are always JSON.
 """
 
