@@ -91,6 +91,7 @@ class Service:
         self.thread = thread
         self.url = thread.server.url
         self._count = 0
+        self._users: list[Api] = []
         config = json.loads((folder / "kubeconfig").read_text())
         self.admin_token: str = config["users"][0]["user"]["token"]
         self.admin = self.user(self.admin_token)
@@ -100,7 +101,14 @@ class Service:
         return self.folder / "kubeconfig"
 
     def user(self, token: str | None) -> Api:
-        return Api(self.folder, self.url, token)
+        """HTTP as whoever has this token; closed with the server."""
+        self._users.append(Api(self.folder, self.url, token))
+        return self._users[-1]
+
+    def close(self) -> None:
+        for user in self._users:
+            user.http.close()
+        self.thread.stop()
 
     def namespace(self) -> str:
         """A new, empty namespace."""
@@ -118,8 +126,7 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
     thread = ServerThread(Options(folder, tokens=tokens, control=False))
     running = Service(folder, thread)
     yield running
-    running.admin.http.close()
-    thread.stop()
+    running.close()
 
 
 @pytest.fixture

@@ -20,9 +20,7 @@ def maps(namespace: str) -> str:
 @pytest.fixture
 def watcher(service: Any) -> Any:
     """A second connection pool, so that a watch and its writes do not share a connection."""
-    user = service.user(service.admin_token)
-    yield user
-    user.http.close()
+    return service.user(service.admin_token)
 
 
 def brief(event: dict[str, Any]) -> tuple[str, str]:
@@ -161,7 +159,6 @@ def test_errors_and_delays_can_be_injected_and_cleared(api: Any, maps: str, conf
 def test_only_an_administrator_reaches_the_faults(service: Any) -> None:
     user = service.user("ada-token")
     assert user.post(FAULTS, {"drop_watches": True}).status_code == 403
-    user.http.close()
 
 
 def test_a_client_that_leaves_takes_its_watch_along(
