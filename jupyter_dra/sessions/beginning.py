@@ -17,9 +17,7 @@ from .ports import KernelChoice, SessionEvent
 from .record import Lease
 
 
-def new_session(
-    ctx: Context, wish: Requirement, *, name: str | None, notebook: str | None
-) -> LiveSession:
+def new_session(ctx: Context, wish: Requirement, *, name: str | None, notebook: str | None) -> LiveSession:
     """A session with its times set, nothing made yet and nobody told."""
     now, policy = ctx.clock(), ctx.policy
     title = (name or wish.name or _stem(notebook) or wish.tier or "session")[:100]

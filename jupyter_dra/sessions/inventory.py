@@ -20,6 +20,7 @@ log = logging.getLogger(__name__)
 
 Json = Mapping[str, Any]
 
+SIMULATED = "jupyter-dra.dev/simulated"
 _WHAT = {"ResourceSlice": "slices", "ResourceClaim": "claims", "DeviceClass": "classes"}
 _AGAIN = 1.0
 
@@ -158,8 +159,19 @@ class InventoryFeed:
                     "device_kind",
                 )
                 facts = {name: row.get(name) for name in kept}
-                return row.get("label"), {**facts, "simulated": bool(row.get("simulated"))}
+                simulated = bool(row.get("simulated")) or self._is_simulated(key[0], key[1])
+                return row.get("label"), {**facts, "simulated": simulated}
         return None, {}
+
+    def _is_simulated(self, driver: str, pool: str) -> bool:
+        """Whether the local cluster marked the slices of this pool as made up."""
+        for source in self._sources:
+            for obj in source if source.kind == "ResourceSlice" else ():
+                spec = obj["spec"]
+                if spec.get("driver") == driver and (spec.get("pool") or {}).get("name") == pool:
+                    notes = obj["metadata"].get("annotations") or {}
+                    return bool(notes.get(SIMULATED) == "true")
+        return False
 
     async def plan(self, x: Any, namespace: str | None = None, *, detail: str = "verdict") -> dict[str, Any]:
         """A plan as dictionary, without ``context``."""

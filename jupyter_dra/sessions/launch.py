@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..errors import ClusterError, DRAError
-from .endings import Reason, reason, reason_of_error
+from .endings import CODES, Reason, reason, reason_of_error
 from .live import LiveKernel, LiveSession, Made
 from .making import Context, make_claim, make_pod, pod_facts, remember, set_owners
 from .progress import Progress, claim_name_of, progress
@@ -206,11 +206,34 @@ async def _connect(ctx: Context, session: LiveSession, kernel: LiveKernel, *, fi
     control = kernel.control
     assert control is not None
     await control.facts(pod_facts(session, kernel))
-    await control.start()
+    started = await control.start()
+    if started.get("state") != "running":
+        await _until_running(ctx, kernel)
     if first:
         session.done("kernel-starting")
         session.begin("connected")
         session.done("connected", transport=kernel.target.transport if kernel.target else None)
+
+
+async def _until_running(ctx: Context, kernel: LiveKernel) -> None:
+    """Wait until the kernel answers; podside ends the pod of one that dies before."""
+    assert kernel.control is not None
+    try:
+        async with asyncio.timeout(ctx.policy.launch):
+            async for event in kernel.control.events:
+                if event.kind == "ready":
+                    return
+                if event.kind == "ending":
+                    code = str(event.params.get("code"))
+                    detail, status = event.params.get("message"), event.params.get("exit_code")
+                    raise Failed(
+                        reason(code if code in CODES else "crashed", detail=detail, exit_code=status)
+                    )
+    except TimeoutError:
+        raise Failed(reason("launch-timeout", detail="The kernel did not become ready.")) from None
+    raise Failed(
+        reason("crashed", detail="The kernel pod closed the connection before the kernel was ready.")
+    )
 
 
 async def dial(ctx: Context, session: LiveSession, kernel: LiveKernel, *, until: float) -> None:
