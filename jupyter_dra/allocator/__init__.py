@@ -5,12 +5,15 @@ from jupyter_dra.allocator.attempt import DEFAULT_BUDGET, Attempt, NodeView, Out
 from jupyter_dra.allocator.features import Features
 from jupyter_dra.allocator.kinds import DeviceEntry, DeviceKind
 from jupyter_dra.allocator.occupancy import Hold
+from jupyter_dra.allocator.pools import PoolView
 from jupyter_dra.allocator.repairs import FIRST_RELEASE, PULL_REQUEST, Repairs
 from jupyter_dra.allocator.state import ClusterState
+from jupyter_dra.allocator.tokens import IRRELEVANT, Token
 
 __all__ = [
     "DEFAULT_BUDGET",
     "FIRST_RELEASE",
+    "IRRELEVANT",
     "PULL_REQUEST",
     "Attempt",
     "ClusterState",
@@ -20,6 +23,8 @@ __all__ = [
     "Hold",
     "NodeView",
     "Outcome",
+    "PoolView",
     "Repairs",
+    "Token",
     "allocate",
 ]

@@ -21,6 +21,7 @@ from jupyter_dra.errors import AllocationError, BudgetExceeded
 __all__ = ["DEFAULT_BUDGET", "Attempt", "NodeView", "Outcome"]
 
 DEFAULT_BUDGET = 200_000
+_LEAST_BUDGET = 300
 _SCALARS = ("string", "int", "bool", "version")
 
 
@@ -74,6 +75,7 @@ class Attempt:
         self.features = features
         self.empty = empty
         self._budget = DEFAULT_BUDGET if budget is None else budget
+        self._left = self._budget
         self._simple = not claims.needs_busy_devices
         self._outcomes: dict[Any, Outcome] = {}
         self._constrained = bool(claims.constraints)
@@ -194,11 +196,14 @@ class Attempt:
         return tuple(parts)
 
     def _search(self, site: Site) -> Outcome:
+        budget = max(self._left, min(self._budget, _LEAST_BUDGET))
         try:
-            picks = search(self.claims, site, self.features, self._budget)
+            picks = search(self.claims, site, self.features, budget)
         except AllocationError as error:
             return Outcome(error=error)
         except BudgetExceeded:
+            # All searches together may waste one budget; after that each gets a token number of steps.
+            self._left -= budget
             return Outcome(exhausted=True)
         return Outcome(picks=tuple(picks) if picks is not None else None)
 

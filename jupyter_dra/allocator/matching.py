@@ -26,7 +26,7 @@ class Failure:
 Match = bool | Failure
 
 _DIRECT = re.compile(
-    r"""device\s*\.\s*(?:attributes|capacity)\s*\[\s*(?:"[^"\\]*"|'[^'\\]*')\s*\]\s*\.\s*\??\s*([A-Za-z_]\w*)"""
+    r"""device\s*\.\s*(?:attributes|capacity)\s*\[\s*(?:"[^"\\]*"|'[^'\\]*'|device\s*\.\s*driver)\s*\]\s*\.\s*\??\s*([A-Za-z_]\w*)"""
 )
 _HARMLESS = re.compile(r"\bdevice\s*\.\s*(?:driver|allowMultipleAllocations)\b")
 _ANY_USE = re.compile(r"\bdevice\b")

@@ -53,8 +53,8 @@ def holds_of(claim: ResourceClaim) -> list[tuple[DeviceID, Hold]]:
 class PoolState:
     """What allocations leave of a pool, as one node sees it.
 
-    ``busy`` tells for each device whether it is allocated (admin access does not count), ``held`` what shares of it
-    are held, ``available`` the counters left, ``free_kinds`` the kinds of the devices not in use.
+    ``busy`` tells for each device whether it is allocated as a whole (admin access does not count), ``held`` what
+    shares of it are held, ``available`` the counters left, ``free_kinds`` the kinds of the devices not in use.
     """
 
     __slots__ = ("available", "busy", "free_kinds", "held")
@@ -63,10 +63,13 @@ class PoolState:
         busy = []
         self.held: dict[int, Mapping[str, int]] = {}
         for index, device in enumerate(view.devices):
-            mine = [hold for hold in holds.get(device.id, ()) if not hold.admin] if holds else ()
+            mine = [hold for hold in holds.get(device.id, ()) if not hold.admin] if holds else []
+            if device.kind.shared:
+                shares = [hold for hold in mine if hold.share_id is not None]
+                if shares:
+                    self.held[index] = _summed(shares)
+                mine = [hold for hold in mine if hold.share_id is None]
             busy.append(bool(mine))
-            if mine and device.kind.shared:
-                self.held[index] = _summed(mine)
         self.busy = tuple(busy)
         self.free_kinds: tuple[int, ...] = (
             tuple(compress(view.kinds, (not used for used in busy))) if any(busy) else view.kinds

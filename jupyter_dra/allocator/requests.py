@@ -17,6 +17,7 @@ class Body:
     index: int
     claim: int
     request: int
+    rank: int
     base: str
     sub: str | None
     class_name: str
@@ -88,6 +89,7 @@ class PodClaims:
                         index=len(bodies),
                         claim=number,
                         request=position,
+                        rank=len(group),
                         base=request.name,
                         sub=None if exact else part.name,
                         class_name=part.device_class_name,

@@ -274,7 +274,7 @@ class _Attempt:
     def _in_use(self, body: Body, position: int) -> bool:
         site = self.site
         if site.tokens[position].shared:
-            return False
+            return site.busy[position] and not body.admin
         picked = self.by.get(position)
         if body.admin:
             return picked is not None and body.claim in picked

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from collections import Counter, OrderedDict
 from collections.abc import Iterable, Mapping, Sequence
@@ -42,7 +43,8 @@ class ClusterState:
         self.holds: dict[DeviceID, tuple[Hold, ...]] = {}
         self.rules: dict[str, DeviceTaintRule] = {}
         self.population: Counter[int] = Counter()
-        self.samples: list[DeviceEntry] = []
+        # One device of each kind that was ever published, by the kind's number.
+        self.samples: dict[int, DeviceEntry] = {}
         self.revision = 0
         self._labels: dict[str, Mapping[str, str]] = {}
         self._explicit_nodes = False
@@ -192,9 +194,8 @@ class ClusterState:
     # Keeping the indexes up
 
     def _fill(self, tokens: TokenTable) -> None:
-        known = len(tokens.numbers)
-        if known < len(self.samples):
-            tokens.fill({number: self.samples[number] for number in range(known, len(self.samples))})
+        if tokens.filled < len(self.samples):
+            tokens.fill(itertools.islice(self.samples.values(), tokens.filled, None))
 
     def _gather(self, name: str, labels: Mapping[str, str]) -> NodeView:
         own = self._by_node.get(name, {})
@@ -208,8 +209,7 @@ class ClusterState:
         for device in entry.devices:
             number = device.kind.number
             self.population[number] += 1
-            if number >= len(self.samples):
-                self.samples.append(device)
+            self.samples.setdefault(number, device)
         home = entry.scope.node_name if not entry.per_device else None
         if home is None:
             self._unbound[entry.name] = entry

@@ -6,7 +6,7 @@ needs, counters, constraint values. That lets nodes share a result and lets the 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -50,6 +50,7 @@ class TokenTable:
         self.tokens: list[Token] = [IRRELEVANT]
         self.numbers: list[int] = []
         self.by_device = False
+        self.filled = 0
         self._kinds = kinds
         self._selectors = selectors
         self._by_key: dict[Any, Token] = {}
@@ -62,26 +63,24 @@ class TokenTable:
         of_class = body.device_class.selectors if body.device_class is not None else ()
         return of_class + body.selectors
 
-    def fill(self, samples: Mapping[int, DeviceEntry]) -> None:
-        """Make tokens for all kinds that have a device; ``samples`` gives one device per kind number."""
+    def fill(self, samples: Iterable[DeviceEntry]) -> None:
+        """Make tokens for further kinds, given one device of each."""
         numbers = self.numbers
         numbers.extend([0] * (len(self._kinds.kinds) - len(numbers)))
-        for number, device in samples.items():
+        for device in samples:
+            self.filled += 1
             kind = device.kind
             if kind.unique and self._depends_on_unique(kind):
-                self._unique.add(number)
+                self._unique.add(kind.number)
                 self.by_device = True
             else:
-                numbers[number] = self._token(device).number
+                numbers[kind.number] = self._token(device).number
 
     def of(self, device: DeviceEntry) -> Token:
         """The token of one device."""
         number = device.kind.number
         if number in self._unique:
             return self._token(device)
-        if number >= len(self.numbers):
-            self.fill({number: device})
-            return self.of(device)
         return self.tokens[self.numbers[number]]
 
     def _depends_on_unique(self, kind: DeviceKind) -> bool:

@@ -1,0 +1,267 @@
+"""The verdict: asked of the allocator with what is held now, then with everything free."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from jupyter_dra.allocator import Attempt, NodeView
+from jupyter_dra.errors import AllocationError
+from jupyter_dra.model import NodeSelector
+from jupyter_dra.planner.certainty import Doubt, incomplete_pools, plugin_nodes, scales_from_zero
+from jupyter_dra.planner.survey import MatchTable, Survey, survey
+from jupyter_dra.planner.wish import Finding, Json, Wish
+
+if TYPE_CHECKING:
+    from jupyter_dra.planner.inventory import Inventory
+
+__all__ = ["Judgement", "Totals", "judge", "ready_nodes"]
+
+# Search steps that one millisecond allows, on a slow machine.
+_STEPS_PER_MS = 100
+
+
+class Totals(NamedTuple):
+    """Devices of the whole cluster that match the main request, each once, and nodes that have one."""
+
+    matching: int = 0
+    free: int = 0
+    nodes: int = 0
+
+
+@dataclass(slots=True)
+class Judgement:
+    """A verdict with all that was found out on the way; ``views`` are all nodes, ``ready`` those pods may go to."""
+
+    verdict: str
+    views: list[NodeView]
+    ready: list[NodeView]
+    doubts: list[Doubt] = field(default_factory=list)
+    findings: list[Finding] = field(default_factory=list)
+    now: Survey | None = None
+    empty: Survey | None = None
+    empty_attempt: Attempt | None = None
+    matches: MatchTable | None = None
+    counts: Totals = Totals()
+    plugins: dict[str, dict[str, int]] = field(default_factory=dict)
+    held: tuple[Json, ...] = ()
+
+
+def ready_nodes(inventory: Inventory) -> tuple[list[NodeView], list[NodeView]]:
+    """All nodes, and those a new pod may be placed on."""
+
+    def find() -> tuple[list[NodeView], list[NodeView]]:
+        views = [inventory.state.node(name) for name in inventory.state.node_names()]
+        return views, [view for view in views if inventory.why_not(view.name) is None]
+
+    found: tuple[list[NodeView], list[NodeView]] = inventory.cached("nodes", find)
+    return found
+
+
+def judge(inventory: Inventory, wish: Wish, budget_ms: float | None, tiers: Sequence[Json] = ()) -> Judgement:
+    """Decide the verdict of a wish."""
+    views, ready = ready_nodes(inventory)
+    if wish.held:
+        ready = [view for view in ready if all(_allows(claim, view) for claim in wish.held)]
+    broken = wish.broken
+    if broken is not None:
+        found = Judgement(broken.verdict, views, ready, held=wish.held)
+        if broken.verdict == "unknown":
+            found.doubts += _missing_classes(inventory, ())
+        return found
+    if not wish.typed:
+        return Judgement("fits" if ready else "impossible", views, ready, held=wish.held)
+    budget = None if budget_ms is None else max(1, int(budget_ms * _STEPS_PER_MS))
+    attempt = inventory.state.attempt(wish.typed, budget=budget)
+    result = Judgement("unknown", views, ready, held=wish.held)
+    result.now = survey(attempt, ready)
+    result.empty_attempt = inventory.state.attempt(wish.typed, budget=budget, empty=True)
+    result.matches = MatchTable(attempt)
+    result.counts = _totals(result)
+    result.verdict = _verdict(inventory, wish, result, tiers)
+    _say_how_sure(inventory, wish, result, tiers)
+    return result
+
+
+def _verdict(inventory: Inventory, wish: Wish, result: Judgement, tiers: Sequence[Json]) -> str:
+    now, matches = result.now, result.matches
+    assert now is not None and matches is not None
+    if not inventory.visibility.slices:
+        return "unknown"
+    fatal = now.fatal()
+    if fatal is None and not result.ready:
+        fatal = _missing_class(inventory, wish)
+    if fatal is not None:
+        return _fatal(inventory, wish, result, *fatal, tiers)
+    if now.fits:
+        result.plugins = plugin_nodes(inventory, (view for _, views in now.fitting for view in views))
+        sure = any(view.name not in result.plugins for _, views in now.fitting for view in views)
+        return "fits" if sure and inventory.visibility.all_claims else "unknown"
+    if now.exhausted:
+        result.doubts.append(_budget_doubt())
+        return "unknown"
+    pools = incomplete_pools(result.ready, matches)
+    if pools:
+        result.doubts.append(_pools_doubt(pools))
+        return "unknown"
+    assert result.empty_attempt is not None
+    result.empty = survey(result.empty_attempt, result.ready)
+    if result.empty.fits:
+        return "busy"
+    if result.empty.exhausted:
+        result.doubts.append(_budget_doubt())
+        return "unknown"
+    zero = scales_from_zero(inventory, _classes(wish), tiers)
+    if zero and result.counts.matching == 0:
+        result.doubts.append(_zero_doubt(zero))
+        return "unknown"
+    return "impossible"
+
+
+def _fatal(
+    inventory: Inventory,
+    wish: Wish,
+    result: Judgement,
+    error: AllocationError,
+    node: NodeView | None,
+    tiers: Sequence[Json],
+) -> str:
+    if error.kind == "class-missing":
+        missing = [name for name in _classes(wish) if name not in inventory.classes]
+        if not inventory.classes or not inventory.visibility.classes:
+            result.doubts += _missing_classes(inventory, missing)
+            return "unknown"
+        for name in missing:
+            result.findings.append(
+                Finding(
+                    "class-missing",
+                    f"The tier {name} does not exist; there are: {', '.join(sorted(inventory.classes)) or 'none'}.",
+                    fix="Choose one of them, or ask your admin for this one.",
+                    verdict="impossible",
+                )
+            )
+        return "impossible"
+    params: dict[str, Any] = dict(error.params)
+    device = params.get("device")
+    where = f" on {device.device} of {node.name}" if device is not None and node is not None else ""
+    if error.kind in ("cel-runtime", "cel-compile"):
+        message = (
+            f"Your condition stops with an error{where}: {error.message.partition('error: ')[2] or error.message}."
+            " The cluster would refuse the whole request."
+        )
+        result.findings.append(
+            Finding(error.kind, message, fix="Guard what a device may lack: has(…) && …, or .?x.orValue(…).")
+        )
+        return "invalid"
+    result.findings.append(Finding(error.kind, error.message, verdict="impossible"))
+    return "impossible"
+
+
+def _missing_class(inventory: Inventory, wish: Wish) -> tuple[AllocationError, None] | None:
+    """Without any node nobody asks the allocator; a missing class is told all the same."""
+    for name in _classes(wish):
+        if name not in inventory.classes:
+            return AllocationError(f"could not retrieve device class {name}", kind="class-missing"), None
+    return None
+
+
+def _say_how_sure(inventory: Inventory, wish: Wish, result: Judgement, tiers: Sequence[Json]) -> None:
+    rights = inventory.visibility
+    doubts = result.doubts
+    if not rights.slices:
+        doubts.append(Doubt("slices-not-visible", "You may not see the devices. Launching tells.", {}))
+        return
+    if result.verdict == "unknown" and result.now is not None and result.now.fits and not rights.all_claims:
+        doubts.append(
+            Doubt(
+                "claims-not-visible",
+                f"At most {result.counts.free} free: you may not see other namespaces. Launching tells.",
+                {"free_at_most": result.counts.free, "matching": result.counts.matching},
+            )
+        )
+    if result.plugins and (result.verdict == "unknown" or _likely_has_plugin(result)):
+        node, resources = next(iter(result.plugins.items()))
+        amount = sum(resources.values())
+        doubts.append(
+            Doubt(
+                "device-plugin",
+                f"{node} also gives its cards out another way; {amount} may be in use.",
+                {"nodes": sorted(result.plugins), "node": node, "resources": resources, "devices": amount},
+            )
+        )
+    if not rights.quota and result.verdict in ("fits", "busy", "unknown"):
+        doubts.append(Doubt("quota-unknown", "You may not see the quota; the launch may be refused.", {}))
+
+
+def _likely_has_plugin(result: Judgement) -> bool:
+    assert result.now is not None
+    return any(views[0].name in result.plugins for _, views in result.now.fitting)
+
+
+def _budget_doubt() -> Doubt:
+    return Doubt("search-budget", "Too many combinations to try in time. Launching tells.", {})
+
+
+def _pools_doubt(pools: Sequence[tuple[str, str]]) -> Doubt:
+    return Doubt(
+        "incomplete-pools",
+        f"{len(pools)} pools publish an incomplete list right now; usually over in a minute.",
+        {"pools": [{"driver": driver, "pool": pool} for driver, pool in pools]},
+    )
+
+
+def _zero_doubt(classes: Sequence[str]) -> Doubt:
+    return Doubt(
+        "scales-from-zero",
+        "No such node runs now. One is started for you; allow some minutes.",
+        {"classes": list(classes)},
+    )
+
+
+def _missing_classes(inventory: Inventory, names: Sequence[str]) -> list[Doubt]:
+    return [
+        Doubt("classes-not-given", "The device classes are not known here, so nothing can be matched.", {"classes": list(names)})
+    ]
+
+
+def _classes(wish: Wish) -> list[str]:
+    return list(
+        dict.fromkeys(
+            body.device_class_name
+            for claim in wish.typed
+            for request in claim.spec.requests
+            for _, body in request.bodies()
+        )
+    )
+
+
+def _allows(claim: Json, view: NodeView) -> bool:
+    selector = ((claim.get("status") or {}).get("allocation") or {}).get("nodeSelector")
+    return selector is None or NodeSelector.from_dict(selector).matches(view.labels, view.name)
+
+
+def _totals(result: Judgement) -> Totals:
+    matches = result.matches
+    assert matches is not None
+    matching = free = nodes = 0
+    seen: set[int] = set()
+    devices: dict[Any, bool] = {}
+    for view in result.ready:
+        here = 0
+        for pool in view.pools:
+            count = matches.count_pool(pool, view)
+            here += count.matching
+            if pool.per_device:
+                for index, device in enumerate(pool.devices):
+                    if not pool.broken and matches.on_node(pool, device, view) and matches.matches(device):
+                        devices[device.id] = matches.is_free(pool, index)
+            elif id(pool) not in seen:
+                seen.add(id(pool))
+                matching += count.matching
+                free += count.free
+        nodes += here > 0
+    return Totals(matching + len(devices), free + sum(devices.values()), nodes)
+
+
+

@@ -1,0 +1,106 @@
+"""What the claim would be charged, and whether the user may launch it: a question apart from the scheduler's."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from jupyter_dra.errors import QuantityError
+from jupyter_dra.model import Quantity, ResourceClaim
+
+if TYPE_CHECKING:
+    from jupyter_dra.planner.inventory import Inventory
+
+__all__ = ["Launch", "charges", "refusal"]
+
+Json = Mapping[str, Any]
+Launch = dict[str, Any]
+_COUNT = "count/resourceclaims.resource.k8s.io"
+_DEVICES = ".deviceclass.resource.k8s.io/devices"
+# The quota evaluator charges an All request with the most devices a claim may get.
+_ALL_CHARGE = 32
+
+
+def charges(claims: Sequence[ResourceClaim]) -> dict[str, int]:
+    """What creating these claims is charged (``pkg/quota/v1/evaluator/core/resource_claims.go``).
+
+    Each alternative of a request counts: per class the maximum over the alternatives.
+    """
+    total: dict[str, int] = {}
+    if claims:
+        total[_COUNT] = len(claims)
+    for claim in claims:
+        for request in claim.spec.requests:
+            most: dict[str, int] = {}
+            for _, body in request.bodies():
+                amount = _ALL_CHARGE if body.allocation_mode == "All" else body.count
+                name = body.device_class_name
+                most[name] = max(most.get(name, 0), amount)
+            for name, amount in most.items():
+                total[name + _DEVICES] = total.get(name + _DEVICES, 0) + amount
+    return total
+
+
+def refusal(inventory: Inventory, charged: Mapping[str, int], namespace: str, limits: Json | None) -> Launch | None:
+    """Why the launch is not allowed, as the contract's ``launch`` object; None where nothing forbids it.
+
+    Args:
+        charged: what :func:`charges` gives for the claim.
+        limits: what the server knows of the user, all parts optional:
+            ``{"policy": {"allowed": false, "message": …, "nearest": …}, "devices": {"limit": 2, "held": 2,
+            "names": […]}, "counts": [1, 2, 4]}``.
+    """
+    limits = limits or {}
+    policy = limits.get("policy") or {}
+    if policy and policy.get("allowed") is False:
+        return _no("policy", {"message": policy.get("message"), "nearest": policy.get("nearest")})
+    asked = sum(amount for name, amount in charged.items() if name.endswith(_DEVICES))
+    devices = limits.get("devices") or {}
+    if devices.get("limit") is not None and int(devices.get("held") or 0) + asked > int(devices["limit"]):
+        return _no(
+            "limit",
+            {
+                "limit": int(devices["limit"]),
+                "held": int(devices.get("held") or 0),
+                "asked": asked,
+                "names": list(devices.get("names") or ()),
+            },
+        )
+    counts = limits.get("counts")
+    if counts and asked not in counts:
+        return _no("policy", {"message": f"{asked} devices are not offered.", "counts": list(counts)})
+    return _over_quota(inventory, charged, namespace)
+
+
+def _over_quota(inventory: Inventory, charged: Mapping[str, int], namespace: str) -> Launch | None:
+    for (where, name), quota in sorted(inventory.quotas.items()):
+        if where != namespace:
+            continue
+        for resource, amount in charged.items():
+            if resource not in quota.hard:
+                continue
+            hard, used = _amount(quota.hard[resource]), _amount(quota.used.get(resource, "0"))
+            if hard is not None and used is not None and used + amount > hard:
+                return _no(
+                    "quota",
+                    {
+                        "namespace": namespace,
+                        "quota": name,
+                        "resource": resource,
+                        "hard": hard,
+                        "used": used,
+                        "asked": amount,
+                    },
+                )
+    return None
+
+
+def _amount(text: str) -> int | None:
+    try:
+        return Quantity.parse(text).value
+    except QuantityError:
+        return None
+
+
+def _no(code: str, params: dict[str, Any]) -> Launch:
+    return {"can": "no", "code": code, "params": params}

@@ -1,0 +1,161 @@
+"""The nodes of a plan, best first, with the devices that would be taken."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from jupyter_dra.allocator import Attempt, NodeView, Outcome
+from jupyter_dra.planner.judge import Judgement
+
+if TYPE_CHECKING:
+    from jupyter_dra.planner.inventory import Inventory
+
+__all__ = ["likely_node", "list_nodes", "score"]
+
+_ORDER = {"fits": 0, "unknown": 1, "busy": 2, "invalid": 3, "impossible": 4}
+
+
+def score(outcome: Outcome) -> int:
+    """The scheduler's score for the alternatives taken: the first gives 8, the eighth 1, summed over requests."""
+    total, seen = 0, set()
+    for pick in outcome.picks or ():
+        body = pick.body
+        if body.sub is not None and (body.claim, body.request) not in seen:
+            seen.add((body.claim, body.request))
+            total += 8 - body.rank
+    return total
+
+
+def likely_node(judgement: Judgement) -> NodeView | None:
+    """The node the scheduler would probably choose: the best score, then the first; None where nothing fits."""
+    survey = judgement.now if judgement.now is not None and judgement.now.fits else judgement.empty
+    if survey is None:
+        return judgement.ready[0] if judgement.held and judgement.ready else None
+    best: NodeView | None = None
+    best_score = -1
+    for outcome, views in survey.fitting:
+        points = score(outcome)
+        if points > best_score:
+            best, best_score = views[0], points
+    return best
+
+
+def list_nodes(inventory: Inventory, judgement: Judgement, limit: int | None) -> tuple[list[dict[str, Any]], int]:
+    """Nodes that have a matching device or an answer of their own, and how many are left out."""
+    if judgement.now is None or judgement.matches is None:
+        return _nodes_of_held(judgement, limit)
+    now = judgement.now.by_node()
+    empty = judgement.empty.by_node() if judgement.empty is not None else {}
+    likely = likely_node(judgement)
+    rows: list[tuple[tuple[int, ...], NodeView, str]] = []
+    for position, view in enumerate(judgement.views):
+        verdict = _node_verdict(inventory, judgement, view, now.get(view.name), empty.get(view.name))
+        count = judgement.matches.count(view)
+        if verdict == "impossible" and not count.matching:
+            continue
+        outcome = now.get(view.name) if verdict in ("fits", "unknown") else empty.get(view.name)
+        points = score(outcome) if outcome is not None else 0
+        first = 0 if view is likely else 1
+        rows.append(((first, _ORDER[verdict], -points, -count.free, position), view, verdict))
+    rows.sort(key=lambda row: row[0])
+    shown = rows if limit is None else rows[:limit]
+    return [_node(inventory, judgement, view, verdict, view is likely) for _, view, verdict in shown], len(rows) - len(shown)
+
+
+def _node_verdict(
+    inventory: Inventory, judgement: Judgement, view: NodeView, now: Outcome | None, empty: Outcome | None
+) -> str:
+    if now is None:
+        return "impossible"
+    if now.error is not None and now.error.kind in ("cel-runtime", "cel-compile"):
+        return "invalid"
+    if now.fits:
+        sure = inventory.visibility.all_claims and view.name not in judgement.plugins
+        return "fits" if sure else "unknown"
+    if now.exhausted:
+        return "unknown"
+    if empty is None:
+        return _without_empty(judgement, view)
+    if empty.fits:
+        return "busy"
+    return "unknown" if empty.exhausted else "impossible"
+
+
+def _without_empty(judgement: Judgement, view: NodeView) -> str:
+    """The overall verdict did not need the question; here it does, for nodes beside the fitting ones."""
+    attempt = judgement.empty_attempt
+    if attempt is None:
+        return "impossible"
+    outcome = attempt.outcome(view)
+    if outcome.fits:
+        return "busy"
+    return "unknown" if outcome.exhausted else "impossible"
+
+
+def _node(
+    inventory: Inventory, judgement: Judgement, view: NodeView, verdict: str, likely: bool
+) -> dict[str, Any]:
+    assert judgement.now is not None and judgement.matches is not None
+    count = judgement.matches.count(view)
+    attempt: Attempt | None = judgement.now.attempt
+    if verdict == "busy":
+        attempt = judgement.empty.attempt if judgement.empty is not None else judgement.empty_attempt
+    elif verdict not in ("fits", "unknown"):
+        attempt = None
+    return {
+        "name": view.name,
+        "verdict": verdict,
+        "likely": likely,
+        "matching": count.matching,
+        "free": count.free,
+        "why_not": inventory.why_not(view.name),
+        "devices": _devices(inventory, attempt, view) if attempt is not None else [],
+    }
+
+
+def _devices(inventory: Inventory, attempt: Attempt, view: NodeView) -> list[dict[str, Any]]:
+    return [
+        {
+            "claim": body.claim,
+            "request": body.name,
+            "driver": device.id.driver,
+            "pool": device.id.pool,
+            "device": device.id.device,
+            "label": inventory.facts.of_device(device).label,
+            "share": dict(need.texts) if need is not None else None,
+        }
+        for body, device, need in attempt.taken(view) or ()
+    ]
+
+
+def _nodes_of_held(judgement: Judgement, limit: int | None) -> tuple[list[dict[str, Any]], int]:
+    """For claims that are allocated already: the nodes their pods may run on."""
+    if not judgement.held:
+        return [], 0
+    devices = [
+        {
+            "claim": number,
+            "request": result.get("request"),
+            "driver": result.get("driver"),
+            "pool": result.get("pool"),
+            "device": result.get("device"),
+            "label": None,
+            "share": result.get("consumedCapacity"),
+        }
+        for number, claim in enumerate(judgement.held)
+        for result in claim["status"]["allocation"].get("devices", {}).get("results", ())
+    ]
+    shown = judgement.ready if limit is None else judgement.ready[:limit]
+    rows = [
+        {
+            "name": view.name,
+            "verdict": "fits",
+            "likely": number == 0,
+            "matching": len(devices),
+            "free": 0,
+            "why_not": None,
+            "devices": devices,
+        }
+        for number, view in enumerate(shown)
+    ]
+    return rows, len(judgement.ready) - len(shown)

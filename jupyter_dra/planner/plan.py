@@ -1,0 +1,116 @@
+"""The plan: a verdict with its evidence."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from jupyter_dra.planner.judge import Judgement, judge
+from jupyter_dra.planner.permission import charges, refusal
+from jupyter_dra.planner.placement import list_nodes
+from jupyter_dra.planner.wish import Wish, interpret
+
+if TYPE_CHECKING:
+    from jupyter_dra.planner.inventory import Inventory
+
+__all__ = ["Plan", "make_plan"]
+
+Json = Mapping[str, Any]
+_LAUNCH = {"fits": "yes", "unknown": "yes", "busy": "wait"}
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What would happen, how sure that is, and why; the fields are those of the contract's Plan object."""
+
+    verdict: str
+    launch: dict[str, Any]
+    certainty: dict[str, Any]
+    requirement: dict[str, Any] | None
+    claim: dict[str, Any] | None
+    counts: dict[str, Any]
+    nodes: list[dict[str, Any]] = field(default_factory=list)
+    nodes_left_out: int = 0
+    reasons: list[dict[str, Any]] = field(default_factory=list)
+    holders: list[dict[str, Any]] = field(default_factory=list)
+    relaxations: list[dict[str, Any]] = field(default_factory=list)
+    charges: dict[str, int] = field(default_factory=dict)
+    findings: list[dict[str, Any]] = field(default_factory=list)
+
+    def as_dict(self) -> dict[str, Any]:
+        """The JSON form, without ``context``, which only the caller knows."""
+        return {
+            "kind": "Plan",
+            "version": 1,
+            "verdict": self.verdict,
+            "launch": self.launch,
+            "certainty": self.certainty,
+            "requirement": self.requirement,
+            "claim": self.claim,
+            "counts": self.counts,
+            "nodes": self.nodes,
+            "nodes_left_out": self.nodes_left_out,
+            "reasons": self.reasons,
+            "holders": self.holders,
+            "relaxations": self.relaxations,
+            "charges": self.charges,
+            "findings": self.findings,
+        }
+
+
+def make_plan(
+    inventory: Inventory,
+    wanted: Any,
+    namespace: str,
+    detail: str,
+    budget_ms: float | None,
+    *,
+    limits: Json | None,
+    all_nodes: bool,
+    tiers: Sequence[Json],
+) -> Plan:
+    """See :meth:`Inventory.plan`."""
+    wish = interpret(inventory, wanted, namespace, tiers)
+    judgement = judge(inventory, wish, budget_ms, tiers)
+    nodes, left_out = list_nodes(inventory, judgement, None if all_nodes else 50)
+    charged = charges(wish.typed)
+    launch = {"can": _LAUNCH.get(judgement.verdict, "no"), "code": None, "params": {}}
+    forbidden = refusal(inventory, charged, namespace, limits)
+    if forbidden is not None and judgement.verdict not in ("invalid", "impossible"):
+        launch = forbidden
+    return Plan(
+        verdict=judgement.verdict,
+        launch=launch,
+        certainty={
+            "sure": not judgement.doubts,
+            "reasons": [doubt.as_dict() for doubt in judgement.doubts],
+        },
+        requirement=_requirement(wish),
+        claim=dict(wish.claims[0]) if wish.claims else None,
+        counts=_counts(inventory, judgement),
+        nodes=nodes,
+        nodes_left_out=left_out,
+        charges=charged,
+        findings=[finding.as_dict() for finding in (*wish.findings, *judgement.findings)],
+    )
+
+
+def _requirement(wish: Wish) -> dict[str, Any] | None:
+    found = wish.requirement or wish.expressed
+    return found.as_dict() if found is not None else None
+
+
+def _counts(inventory: Inventory, judgement: Judgement) -> dict[str, Any]:
+    state = inventory.state
+    if not inventory.visibility.slices:
+        return dict.fromkeys(("devices", "nodes", "matching", "free", "free_at_most", "matching_nodes"))
+    counts = judgement.counts
+    return {
+        "devices": sum(state.population.values()),
+        "nodes": len(judgement.views),
+        "matching": counts.matching,
+        "free": counts.free if inventory.visibility.all_claims else None,
+        "free_at_most": counts.free,
+        "matching_nodes": counts.nodes,
+    }

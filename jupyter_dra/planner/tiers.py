@@ -1,0 +1,217 @@
+"""The tiers and what each has, as elements of the contract's TierList."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from jupyter_dra.claims import Requirement, build_claim, labels, parse_duration
+from jupyter_dra.errors import DRAError, RequirementError
+from jupyter_dra.planner.admin_tiers import tier_class
+from jupyter_dra.planner.certainty import scales_from_zero
+from jupyter_dra.planner.facts import device_kind_of, matching_kinds
+from jupyter_dra.planner.naming import DeviceFacts
+from jupyter_dra.planner.stock import Stock, stock_of
+
+if TYPE_CHECKING:
+    from jupyter_dra.planner.inventory import Inventory
+
+__all__ = ["list_tiers", "tier_kinds"]
+
+Json = Mapping[str, Any]
+_RANK = {"gpu": 0, "part": 1, "tpu": 2, "nic": 3, "cpu": 4, "other": 5}
+
+
+def tier_kinds(inventory: Inventory, admin_tiers: Sequence[Json] = ()) -> dict[str, set[int]]:
+    """Kind numbers by tier: of every class, and of the admin's entries, which may narrow their class."""
+    found: dict[str, set[int]] = inventory.cached("tier-kinds", lambda: _class_kinds(inventory))
+    if not admin_tiers:
+        return found
+    return {**found, **{str(tier.get("name")): _admin_kinds(inventory, tier, found) for tier in admin_tiers}}
+
+
+def _class_kinds(inventory: Inventory) -> dict[str, set[int]]:
+    return {
+        name: matching_kinds(inventory, device_class.selectors)
+        for name, device_class in inventory.state.classes.items()
+    }
+
+
+def _admin_kinds(inventory: Inventory, tier: Json, of_class: Mapping[str, set[int]]) -> set[int]:
+    name = tier_class(tier)
+    base = of_class.get(name, set())
+    if not tier.get("requirement"):
+        return base
+    try:
+        requirement = Requirement.from_dict({**tier["requirement"], "tier": name})
+        claim = build_claim(requirement, classes=inventory.class_facts())
+    except RequirementError:
+        return set()
+    exact = claim["spec"]["devices"]["requests"][0].get("exactly") or {}
+    selectors = [entry["cel"]["expression"] for entry in exact.get("selectors", ())]
+    return base & matching_kinds(inventory, selectors)
+
+
+def list_tiers(inventory: Inventory, admin_tiers: Sequence[Json], namespace: str) -> list[dict[str, Any]]:
+    """All tiers: whole devices by memory, then parts, then kinds without memory; the order never hangs on what is free."""
+    kinds = tier_kinds(inventory, admin_tiers)
+    stock = stock_of(inventory)
+    rows = [_element(inventory, name, None, kinds.get(name, set()), stock) for name in inventory.classes]
+    taken = {str(tier.get("name")) for tier in admin_tiers}
+    rows = [row for row in rows if row["name"] not in taken]
+    rows += [
+        _element(inventory, str(tier.get("name")), tier, kinds[str(tier.get("name"))], stock)
+        for tier in admin_tiers
+    ]
+    return sorted(rows, key=_order)
+
+
+def _order(row: Mapping[str, Any]) -> tuple[Any, ...]:
+    sizes = row["sizes"]
+    return _RANK[row["device_kind"]], sizes[0]["min_bytes"] if sizes else 0, sizes[-1]["max_bytes"] if sizes else 0, row["name"]
+
+
+def _element(
+    inventory: Inventory, name: str, tier: Json | None, kinds: set[int], stock: Stock
+) -> dict[str, Any]:
+    class_name = tier_class(tier) if tier is not None else name
+    words = _words(inventory, class_name, tier)
+    visible = inventory.visibility.slices
+    facts = {number: inventory.facts.of(inventory.state.kinds.kinds[number]) for number in kinds}
+    total = sum(stock.total[number] for number in kinds)
+    free = sum(stock.free[number] for number in kinds)
+    entries = [inventory.state.kinds.kinds[number] for number in kinds]
+    zero = bool(scales_from_zero(inventory, [class_name], (tier,) if tier else ()))
+    why_not = _why_not(inventory, class_name, total, zero)
+    return {
+        "name": name,
+        "device_class": class_name,
+        **words,
+        "available": why_not is None,
+        "why_not": why_not,
+        "device_kind": device_kind_of(facts.values()) if facts else _kind_by_catalog(inventory, class_name),
+        "drivers": sorted({entry.driver for entry in entries}),
+        "devices": total if visible else None,
+        "nodes": stock.nodes_with(kinds) if visible else None,
+        "free": free if inventory.visibility.all_claims else None,
+        "free_at_most": free if visible else None,
+        "exclusive_parts": any(entry.consumes for entry in entries),
+        "sizes": _sizes(inventory, facts, stock) if visible else [],
+        "products": _products(facts, stock) if visible else [],
+        "architectures": sorted({fact.architecture for fact in facts.values() if fact.architecture}),
+        "profiles": sorted({fact.profile for fact in facts.values() if fact.profile and fact.device_kind == "part"}),
+        "shareable": any(entry.shared for entry in entries),
+        "most_on_one_node": _most_on_one_node(inventory, kinds) if visible else None,
+        "scales_from_zero": zero,
+    }
+
+
+def _most_on_one_node(inventory: Inventory, kinds: set[int]) -> int:
+    from jupyter_dra.planner.judge import ready_nodes
+
+    views, _ = ready_nodes(inventory)
+    return max(
+        (sum(number in kinds for pool in view.pools if not pool.broken for number in pool.kinds) for view in views),
+        default=0,
+    )
+
+
+def _kind_by_catalog(inventory: Inventory, class_name: str) -> str:
+    return next((one.device_kind for one in inventory.class_facts() if one.name == class_name), "other")
+
+
+def _why_not(inventory: Inventory, class_name: str, total: int, zero: bool) -> str | None:
+    if class_name not in inventory.classes:
+        there = ", ".join(sorted(inventory.classes)) or "none"
+        return f"The class {class_name} does not exist on this cluster; there are: {there}."
+    if not inventory.visibility.slices or total or zero:
+        return None
+    return "No node publishes a device of this class."
+
+
+def _sizes(inventory: Inventory, facts: Mapping[int, DeviceFacts], stock: Stock) -> list[dict[str, Any]]:
+    found: dict[str, dict[str, Any]] = {}
+    for number, fact in facts.items():
+        if fact.size is None or fact.memory_bytes is None:
+            continue
+        row = found.setdefault(
+            fact.size,
+            {"label": fact.size, "min_bytes": fact.memory_bytes, "max_bytes": fact.memory_bytes, "devices": 0, "free": 0},
+        )
+        row["min_bytes"] = min(row["min_bytes"], fact.memory_bytes)
+        row["max_bytes"] = max(row["max_bytes"], fact.memory_bytes)
+        row["devices"] += stock.total[number]
+        row["free"] += stock.free[number]
+    exact = inventory.visibility.all_claims
+    return [
+        {**row, "free": row["free"] if exact else None, "free_at_most": row["free"]}
+        for row in sorted(found.values(), key=lambda row: row["min_bytes"])
+    ]
+
+
+def _products(facts: Mapping[int, DeviceFacts], stock: Stock) -> list[dict[str, Any]]:
+    found: dict[str, int] = {}
+    for number, fact in facts.items():
+        if fact.product:
+            found[fact.product] = found.get(fact.product, 0) + stock.total[number]
+    return [
+        {"name": name, "devices": count} for name, count in sorted(found.items(), key=lambda item: (-item[1], item[0]))
+    ]
+
+
+def _words(inventory: Inventory, class_name: str, tier: Json | None) -> dict[str, Any]:
+    """Text, price, defaults and limits: the admin's entry first, then the class's annotations."""
+    raw = inventory.classes.get(class_name) or {}
+    notes: Json = (raw.get("metadata") or {}).get("annotations") or {}
+    tier = tier or {}
+    hidden = tier.get("hidden", str(notes.get(labels.HIDDEN, "")).lower() == "true")
+    limits = {**_json(notes.get(labels.LIMITS)), **(tier.get("limits") or {})}
+    groups = tier.get("groups") or [g.strip() for g in str(notes.get(labels.GROUPS) or "").split(",") if g.strip()]
+    return {
+        "display_name": tier.get("display_name") or notes.get(labels.DISPLAY_NAME),
+        "description": tier.get("description") or notes.get(labels.DESCRIPTION),
+        "hidden": bool(hidden),
+        "price": _price(tier.get("price_per_hour") or notes.get(labels.PRICE_PER_HOUR)),
+        "defaults": {**_json(notes.get(labels.DEFAULTS)), **(tier.get("defaults") or {})},
+        "limits": {
+            "lease_seconds": _seconds(limits.get("lease")),
+            "idle_seconds": _seconds(limits.get("idle")),
+            "counts": _counts(limits.get("counts")),
+        },
+        "groups": list(groups),
+    }
+
+
+def _json(text: object) -> dict[str, Any]:
+    """An annotation's JSON object; an unreadable one reads as empty (doctor tells)."""
+    if not isinstance(text, str):
+        return {}
+    try:
+        found = json.loads(text)
+    except ValueError:
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _price(text: object) -> dict[str, str] | None:
+    parts = str(text).split() if text else []
+    if len(parts) != 2 or not parts[0].replace(".", "", 1).isdigit():
+        return None
+    return {"amount": parts[0], "currency": parts[1], "per": "hour"}
+
+
+def _seconds(value: object) -> int | None:
+    if not isinstance(value, (str, int)) or isinstance(value, bool):
+        return None
+    try:
+        return parse_duration(value)
+    except DRAError:
+        return None
+
+
+def _counts(value: object) -> list[int] | None:
+    if not isinstance(value, Iterable) or isinstance(value, (str, Mapping)):
+        return None
+    found = [item for item in value if isinstance(item, int) and item > 0]
+    return found or None

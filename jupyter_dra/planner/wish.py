@@ -1,0 +1,239 @@
+"""What was asked for, as claims the allocator can try: a requirement, a claim, or the claims of one pod."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from jupyter_dra.allocator import DeviceEntry
+from jupyter_dra.cel import compile_selector
+from jupyter_dra.claims import ClassFacts, Requirement, build_claim, requirement_from_claim
+from jupyter_dra.errors import CELCompileError, InputError, RequirementError
+from jupyter_dra.model import ResourceClaim, qualified_name_problems
+from jupyter_dra.planner.admin_tiers import apply_admin_tier
+
+if TYPE_CHECKING:
+    from jupyter_dra.planner.inventory import Inventory
+
+__all__ = ["Finding", "Wish", "interpret"]
+
+Json = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One problem of what was asked, in the contract's form; ``verdict`` is what it makes of the plan."""
+
+    code: str
+    message: str
+    path: str | None = None
+    fix: str | None = None
+    severity: str = "error"
+    verdict: str = "invalid"
+    claim: str | None = None
+
+    def as_dict(self) -> dict[str, Any]:
+        return {
+            "code": self.code,
+            "severity": self.severity,
+            "file": None,
+            "document": 0,
+            "item": None,
+            "object": {
+                "api_version": "resource.k8s.io/v1",
+                "kind": "ResourceClaim",
+                "namespace": None,
+                "name": self.claim,
+            },
+            "path": self.path,
+            "line": None,
+            "column": None,
+            "message": self.message,
+            "why": None,
+            "server": None,
+            "fix": self.fix,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """``claims`` are manifests to create or to allocate; ``held`` are visible claims that are allocated already."""
+
+    requirement: Requirement | None
+    claims: tuple[Json, ...]
+    typed: tuple[ResourceClaim, ...] = ()
+    held: tuple[Json, ...] = ()
+    findings: tuple[Finding, ...] = ()
+    expressed: Requirement | None = None
+
+    @property
+    def broken(self) -> Finding | None:
+        """The first finding that settles the verdict."""
+        return next((finding for finding in self.findings if finding.severity == "error"), None)
+
+
+def interpret(inventory: Inventory, wanted: Any, namespace: str, tiers: Sequence[Json]) -> Wish:
+    """Read what was asked. Raises RequirementError for a mapping that is neither claim nor requirement."""
+    if isinstance(wanted, Requirement):
+        return _from_requirement(inventory, wanted, namespace, tiers)
+    if isinstance(wanted, Mapping):
+        if "spec" in wanted or "apiVersion" in wanted:
+            return _from_claims(inventory, [wanted], namespace)
+        return _from_requirement(inventory, Requirement.from_dict(wanted), namespace, tiers)
+    if isinstance(wanted, Sequence) and not isinstance(wanted, str):
+        return _from_claims(inventory, list(wanted), namespace)
+    raise RequirementError("Give a requirement, a claim, or a list of claims.", code="requirement", path="")
+
+
+def _from_requirement(
+    inventory: Inventory, requirement: Requirement, namespace: str, tiers: Sequence[Json]
+) -> Wish:
+    if isinstance(requirement.claim, str):
+        return _existing(inventory, requirement, requirement.claim, namespace)
+    if isinstance(requirement.claim, Mapping):
+        found = _from_claims(inventory, [requirement.claim], namespace)
+        return replace(found, requirement=requirement)
+    meant = apply_admin_tier(requirement, tiers)
+    classes = inventory.class_facts()
+    findings: tuple[Finding, ...] = ()
+    try:
+        claim = build_claim(meant, name=meant.name, namespace=namespace, classes=classes)
+    except RequirementError as error:
+        if error.code != "tier-needed":
+            raise
+        settled = _any_gpu_regardless(meant, classes)
+        given = bool(classes) or bool(inventory.classes)
+        finding = Finding(
+            "tier-needed",
+            error.message,
+            path="tier",
+            fix=error.next_step,
+            severity="warning" if settled is not None else "error",
+            verdict="impossible" if given else "unknown",
+        )
+        if settled is None:
+            return Wish(requirement, (), findings=(finding,))
+        findings = (finding,)
+        claim = build_claim(settled, name=meant.name, namespace=namespace, classes=classes)
+    wish = _from_claims(inventory, [claim], namespace)
+    return replace(wish, requirement=requirement, expressed=meant, findings=findings + wish.findings)
+
+
+def _any_gpu_regardless(requirement: Requirement, classes: Sequence[ClassFacts]) -> Requirement | None:
+    """The requirement over GPU tiers although none can meet it, so that each device can be told its reason."""
+    kind = "part" if requirement.share and "profile" in requirement.share else "gpu"
+    names = [one.name for one in classes if one.device_kind == kind and not one.hidden and not one.refused]
+    if not names:
+        return None
+    first, *rest = names[:8]
+    return requirement.changed(tier=first, or_else=[{"tier": name} for name in rest])
+
+
+def _existing(inventory: Inventory, requirement: Requirement, name: str, namespace: str) -> Wish:
+    template = name.startswith("template/")
+    name = name.removeprefix("template/")
+    objects = inventory.templates if template else inventory.claims
+    found = objects.get((namespace, name))
+    if found is None:
+        kind = "ResourceClaimTemplate" if template else "ResourceClaim"
+        finding = Finding(
+            "claim-not-found",
+            f"There is no {kind} {name} in {namespace}, or you may not see it.",
+            path="claim",
+            fix="Check its name and namespace.",
+            verdict="impossible" if inventory.visibility.claims != "none" else "unknown",
+            claim=name,
+        )
+        return Wish(requirement, (), findings=(finding,))
+    if template:
+        spec = (found.get("spec") or {}).get("spec") or {}
+        metadata = {"name": name, "namespace": namespace}
+        found = {"apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaim", "metadata": metadata, "spec": spec}
+    return replace(_from_claims(inventory, [found], namespace), requirement=requirement)
+
+
+def _from_claims(inventory: Inventory, claims: Sequence[Json], namespace: str) -> Wish:
+    findings: list[Finding] = []
+    typed: list[ResourceClaim] = []
+    held: list[Json] = []
+    for claim in claims:
+        metadata = {"name": "claim", "namespace": namespace, **(claim.get("metadata") or {})}
+        whole = {**claim, "metadata": metadata}
+        if (claim.get("status") or {}).get("allocation"):
+            held.append(whole)
+            continue
+        try:
+            one = ResourceClaim.from_dict(whole)
+        except InputError as error:
+            findings.append(Finding(error.code, error.message, claim=metadata["name"], fix=error.next_step))
+            continue
+        findings += _problems(inventory, one, claim)
+        typed.append(one)
+    expressed = None
+    if len(claims) == 1 and not findings:
+        try:
+            expressed = requirement_from_claim(claims[0])
+        except InputError:
+            expressed = None
+    return Wish(None, tuple(claims), tuple(typed), tuple(held), tuple(findings), expressed)
+
+
+def _problems(inventory: Inventory, claim: ResourceClaim, raw: Json) -> list[Finding]:
+    """What the server would refuse in any case; the checker knows the rest of its rules."""
+    found: list[Finding] = []
+
+    def add(code: str, path: str, message: str, fix: str | None = None) -> None:
+        found.append(Finding(code, message, path, fix, claim=claim.name))
+
+    if raw.get("kind") not in (None, "ResourceClaim"):
+        add("kind", "kind", f"A {raw.get('kind')} is no claim.", "Give a ResourceClaim.")
+        return found
+    if not claim.spec.requests:
+        add("required", "spec.devices.requests", "The claim asks for nothing.", "Add a request.")
+    names = set()
+    for number, request in enumerate(claim.spec.requests):
+        path = f"spec.devices.requests[{number}]"
+        names.add(request.name)
+        if (request.exactly is None) == (not request.first_available):
+            add(
+                "one-of",
+                path,
+                "A request has exactly one of exactly and firstAvailable.",
+                "In resource.k8s.io/v1 deviceClassName, count and selectors stand under exactly.",
+            )
+        bodies = [(f"{path}.exactly", request.exactly)] if request.exactly else []
+        bodies += [(f"{path}.firstAvailable[{i}]", body) for i, body in enumerate(request.first_available)]
+        for where, body in bodies:
+            if body is None:
+                continue
+            names.add(f"{request.name}/{body.name}")
+            if not body.device_class_name:
+                add("required", f"{where}.deviceClassName", "A request names a device class.")
+            if body.allocation_mode not in ("ExactCount", "All"):
+                add("enum", f"{where}.allocationMode", f"{body.allocation_mode} is no allocation mode.")
+            elif body.allocation_mode == "ExactCount" and body.count <= 0:
+                add("minimum", f"{where}.count", "count is at least 1.")
+            for i, text in enumerate(body.selectors):
+                try:
+                    compile_selector(text, inventory.state.features.version)
+                except CELCompileError as error:
+                    add("cel-compile", f"{where}.selectors[{i}].cel.expression", error.message, error.hint)
+    for number, constraint in enumerate(claim.spec.constraints):
+        path = f"spec.devices.constraints[{number}]"
+        attribute = constraint.match_attribute or constraint.distinct_attribute
+        if not attribute:
+            add("one-of", path, "A constraint has exactly one of matchAttribute and distinctAttribute.")
+        else:
+            for problem in qualified_name_problems(attribute, True):
+                field = "matchAttribute" if constraint.match_attribute else "distinctAttribute"
+                add("attribute-name", f"{path}.{field}", problem, "Write DOMAIN/NAME.")
+        for name in constraint.requests:
+            if name not in names:
+                add("unknown-request", f"{path}.requests", f"There is no request {name}.")
+    return found
+
+
+def primary_label(device: DeviceEntry) -> str:
+    """How a device is named in messages."""
+    return f"{device.id.device} of {device.id.pool}"
