@@ -94,24 +94,30 @@ def too_long(limit: int) -> str:
     return f"must be no more than {limit} bytes"
 
 
+def too_many_characters(limit: int) -> str:
+    """The length message of DNS names, which counts bytes too but says characters."""
+    return f"must be no more than {limit} characters"
+
+
 def _size(text: str) -> int:
     return len(text.encode("utf-8", "surrogatepass"))
 
 
 def dns_label_problems(text: str) -> list[str]:
     """What keeps a text from being a DNS label (RFC 1123)."""
-    problems = [too_long(limits.DNS_LABEL_MAX)] if _size(text) > limits.DNS_LABEL_MAX else []
+    problems = [too_many_characters(limits.DNS_LABEL_MAX)] if _size(text) > limits.DNS_LABEL_MAX else []
     if not _LABEL_RE.fullmatch(text):
         problems.append(
             "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and"
-            f" end with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is '{_LABEL}')"
+            " end with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is"
+            f" '{_LABEL}')"
         )
     return problems
 
 
 def dns_subdomain_problems(text: str, max_length: int = limits.DNS_SUBDOMAIN_MAX) -> list[str]:
     """What keeps a text from being a DNS subdomain (RFC 1123) of at most ``max_length`` bytes."""
-    problems = [too_long(max_length)] if _size(text) > max_length else []
+    problems = [too_many_characters(max_length)] if _size(text) > max_length else []
     if not _SUBDOMAIN_RE.fullmatch(text):
         problems.append(
             "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must"
@@ -181,7 +187,7 @@ def label_key_problems(text: str) -> list[str]:
             problems += ["prefix part " + problem for problem in dns_subdomain_problems(parts[0])]
     elif len(parts) > 2:
         return [
-            "a qualified name must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an"
+            "a valid label key must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an"
             " alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is"
             f" '{_KEY_NAME}') with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')"
         ]

@@ -175,9 +175,8 @@ def _validate_env(report: Report, variables: Sequence[Struct], path: Path) -> No
         if not name:
             report.required(where.child("name"))
         elif not _ENV_NAME.fullmatch(name):
-            text = 'a valid environment variable name must consist only of printable ASCII characters other than \'=\''
-            example = "(e.g. 'my.env-name',  or 'MY_ENV.NAME',  or 'MyEnvName1', regex used for validation is '^[ -<>-~]+$')"
-            report.invalid(where.child("name"), name, f"{text} {example}")
+            text = "a valid environment variable name must consist only of printable ASCII characters other than '='"
+            report.invalid(where.child("name"), name, text)
         source = variable.get("valueFrom")
         if source is not None:
             _validate_value_from(report, source, where.child("valueFrom"), bool(variable.get("value")))
@@ -209,7 +208,7 @@ def _validate_field_ref(report: Report, reference: Struct, path: Path) -> None:
     if re.fullmatch(r"metadata\.(labels|annotations)\['.+'\]", wanted):
         return
     if wanted not in FIELD_PATHS:
-        if wanted.startswith(("metadata.", "spec.", "status.")) and wanted in {"metadata.labels", "metadata.annotations"}:
+        if wanted in {"metadata.labels", "metadata.annotations"}:
             report.not_supported(path.child("fieldPath"), wanted, FIELD_PATHS)
         else:
             text = f"error converting fieldPath: field label not supported: {wanted}"
@@ -280,5 +279,23 @@ def _validate_security(report: Report, context: Struct, path: Path) -> None:
             report.invalid(path, _internal_context(context), text)
 
 
+CONTEXT_FIELDS = [
+    "capabilities",
+    "privileged",
+    "seLinuxOptions",
+    "windowsOptions",
+    "runAsUser",
+    "runAsGroup",
+    "runAsNonRoot",
+    "readOnlyRootFilesystem",
+    "allowPrivilegeEscalation",
+    "procMount",
+    "seccompProfile",
+    "appArmorProfile",
+]
+
+
 def _internal_context(context: Struct) -> dict[str, Any]:
-    return dict(context)
+    # The server dumps its internal struct, whose fields have no JSON names.
+    names = {"seLinuxOptions": "SELinuxOptions"}
+    return {names.get(name, name[0].upper() + name[1:]): context.get(name) for name in CONTEXT_FIELDS}

@@ -41,6 +41,12 @@ QUOTA_NAMES = {
     "services.loadbalancers",
 }
 ACCESS_MODES = ("ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod")
+BOUNDS = {
+    "min": "min value",
+    "max": "max value",
+    "default": "default value",
+    "defaultRequest": "default request value",
+}
 REQUIRED_KEYS = {
     "kubernetes.io/tls": ("tls.crt", "tls.key"),
     "kubernetes.io/ssh-auth": ("ssh-privatekey",),
@@ -118,10 +124,6 @@ def validate_config_map_update(report: Report, obj: Struct, old: Struct) -> None
     validate_config_map(report, obj)
 
 
-def validate_namespace_update(report: Report, obj: Struct, old: Struct) -> None:
-    """Finalizers of a namespace's spec come from the server; nothing to refuse."""
-
-
 def validate_quota(report: Report, obj: Struct) -> None:
     path = root("spec", "hard")
     for name, amount in sorted(((obj.get("spec") or {}).get("hard") or {}).items()):
@@ -157,20 +159,22 @@ def _validate_bounds(report: Report, item: Struct, path: Path) -> None:
         low, high = (item.get("min") or {}).get(name), (item.get("max") or {}).get(name)
         request = (item.get("defaultRequest") or {}).get(name)
         limit = (item.get("default") or {}).get(name)
+        # Small side, large side, and the side whose path and value the server names.
         pairs = (
-            ("min", low, "max", high),
-            ("defaultRequest", request, "max", high),
-            ("defaultRequest", request, "default", limit),
-            ("default", limit, "max", high),
+            ("min", low, "max", high, "min", low),
+            ("min", low, "defaultRequest", request, "defaultRequest", request),
+            ("defaultRequest", request, "max", high, "defaultRequest", request),
+            ("defaultRequest", request, "default", limit, "defaultRequest", request),
+            ("min", low, "default", limit, "default", low),
+            ("default", limit, "max", high, "default", high),
         )
-        for small_name, small, large_name, large in pairs:
+        for small_name, small, large_name, large, where, shown in pairs:
             if small is not None and large is not None and Quantity.parse(small) > Quantity.parse(large):
-                what = {"default": "default value", "defaultRequest": "default request value"}
                 text = (
-                    f"{what.get(small_name, small_name + ' value')} {Quantity.parse(small).canonical()} is greater than "
-                    f"{what.get(large_name, large_name + ' value')} {Quantity.parse(large).canonical()}"
+                    f"{BOUNDS[small_name]} {Quantity.parse(small).canonical()} is greater than "
+                    f"{BOUNDS[large_name]} {Quantity.parse(large).canonical()}"
                 )
-                report.invalid(path.child(small_name).key(name), Quantity.parse(small).canonical(), text)
+                report.invalid(path.child(where).key(name), Quantity.parse(shown or "0").canonical(), text)
 
 
 def validate_lease(report: Report, obj: Struct) -> None:
@@ -253,7 +257,7 @@ def validate_service(report: Report, obj: Struct) -> None:
         where, name, number = path.child("ports").index(index), port.get("name") or "", port.get("port") or 0
         if not name and len(ports) > 1:
             report.required(where.child("name"))
-        if name in names:
+        if name and name in names:
             report.duplicate(where.child("name"), name)
         names.add(name)
         if not 1 <= number <= 65535:
@@ -261,5 +265,7 @@ def validate_service(report: Report, obj: Struct) -> None:
         target = port.get("targetPort")
         if isinstance(target, str):
             report.problems(where.child("targetPort"), target, port_name_problems(target))
+        elif target is not None and not 1 <= target <= 65535:
+            report.invalid(where.child("targetPort"), target, "must be between 1 and 65535, inclusive")
     if kind not in kinds:
         report.not_supported(path.child("type"), kind, kinds)

@@ -85,7 +85,7 @@ class Decoded:
     def fatal(self) -> Problem | None:
         hard = [problem for problem in self.problems if problem.code in _HARD]
         soft = [problem for problem in self.problems if not problem.strict]
-        return (hard or soft or [None])[0]
+        return next(iter(hard or soft), None)
 
     @property
     def strict_problems(self) -> tuple[Problem, ...]:

@@ -12,7 +12,6 @@ from jupyter_dra.validation.fielderrors import Report
 from jupyter_dra.validation.paths import Path
 
 Struct = Mapping[str, Any]
-MILLI = 10**6
 INT64_MAX = 2**63 - 1
 
 
@@ -61,11 +60,12 @@ def _validate_values(
         limits.CAPACITY_VALID_VALUES_MAX,
         path,
         check,
-        key=lambda value: value.nanos,
-        bad_value=lambda _, value: value.canonical(),
+        key=lambda value: -(-value.nanos // 10**9),
+        bad_value=lambda _, value: str(-(-value.nanos // 10**9)),
         declarative=False,
     )
-    if len(values) <= limits.CAPACITY_VALID_VALUES_MAX and default not in values:
+    # A list that is too long is not looked into, so its default counts as not found.
+    if len(values) > limits.CAPACITY_VALID_VALUES_MAX or default not in values:
         text = "default value is not valid according to the requestPolicy"
         report.invalid(path, default.canonical(), text)
 
@@ -99,14 +99,6 @@ def _validate_range(report: Report, default: Quantity, total: Quantity, span: St
 def _validate_step(report: Report, named: Mapping[str, Quantity | None], total: Quantity, path: Path) -> None:
     """The step must lead from the minimum to the default and the maximum."""
     given = {name: value for name, value in named.items() if value is not None}
-    fractional = report.minor >= 37 and any(value.nanos % (1000 * MILLI) for value in given.values())
-    if fractional:
-        odd = {name: value for name, value in given.items() if value.nanos % MILLI}
-        for name, value in odd.items():
-            text = "value cannot be represented as a milli value"
-            report.invalid(path.child(name), value.canonical(), text)
-        if odd:
-            return
     step = given.get("step")
     if step is None:
         return
@@ -115,13 +107,15 @@ def _validate_step(report: Report, named: Mapping[str, Quantity | None], total: 
         return
     low = given["min"]
     if low.nanos + step.nanos > total.nanos:
-        text = f"one step {low.add(step).canonical()} is larger than capacity value: {total.canonical()}"
+        text = f"one step {(low + step).canonical()} is larger than capacity value: {total.canonical()}"
         report.invalid(path.child("step"), step.canonical(), text)
-    if not fractional and not _fit_int64(report, given, path):
+    if not _fit_int64(report, given, path):
         return
+    # Whole units, rounded up: fractions need the gate DRAFractionalCapacityRange, off by default up to 1.37
+    # (it asks for a minimum compatibility version of 1.37).
     for name in ("default", "max"):
         value = given.get(name)
-        if value is not None and (value.nanos - low.nanos) % step.nanos:
+        if value is not None and (value.bytes - low.bytes) % step.bytes:
             text = f"value is not a multiple of a given step ({step.canonical()}) from ({low.canonical()})"
             report.invalid(path.child("step"), value.canonical(), text)
 

@@ -20,7 +20,9 @@ from jupyter_dra.validation.selectors import check_expression
 
 Struct = Mapping[str, Any]
 EFFECTS = ("NoExecute", "NoSchedule", "None")
-NO_SUCH_REQUEST = "must be the name of a request in the claim or the name of a request and a subrequest separated by '/'"
+NO_SUCH_REQUEST = (
+    "must be the name of a request in the claim or the name of a request and a subrequest separated by '/'"
+)
 TWO_ATTRIBUTES = (
     'exactly one of "matchAttribute" or "distinctAttribute" is required, but multiple fields are set'
 )
@@ -31,7 +33,9 @@ class RequestNames:
 
     def __init__(self, requests: Sequence[Struct]) -> None:
         self._names = {
-            request.get("name") or "": {entry.get("name") or "" for entry in request.get("firstAvailable") or ()}
+            request.get("name") or "": {
+                entry.get("name") or "" for entry in request.get("firstAvailable") or ()
+            }
             for request in requests
         }
 
@@ -78,9 +82,18 @@ def _duplicate_request(report: Report, entry: Struct) -> Any:
     return go_ordered(entry) if report.minor >= 37 else entry.get("name") or ""
 
 
-GO_ORDER = (
-    "name exactly firstAvailable deviceClassName selectors allocationMode count adminAccess tolerations capacity"
-).split()
+GO_ORDER = [
+    "name",
+    "exactly",
+    "firstAvailable",
+    "deviceClassName",
+    "selectors",
+    "allocationMode",
+    "count",
+    "adminAccess",
+    "tolerations",
+    "capacity",
+]
 
 
 def go_ordered(value: Any) -> Any:
@@ -172,15 +185,14 @@ def _validate_device_wish(
     if not class_name:
         report.required(where, declarative=class_is_declarative)
     else:
-        report.problems(where, class_name, dns_subdomain_problems(class_name), declarative=class_is_declarative)
+        report.problems(
+            where, class_name, dns_subdomain_problems(class_name), declarative=class_is_declarative
+        )
     validate_selectors(report, wish.get("selectors") or [], path.child("selectors"))
     _validate_count(report, wish, path)
-    tolerations = wish.get("tolerations") or []
-    if len(tolerations) > limits.TOLERATIONS_MAX:
-        report.too_many(path.child("tolerations"), len(tolerations), limits.TOLERATIONS_MAX)
-    else:
-        for index, entry in enumerate(tolerations):
-            validate_toleration(report, entry, path.child("tolerations").index(index))
+    # The documented limit of 16 tolerations is not enforced by any release up to 1.37.
+    for index, entry in enumerate(wish.get("tolerations") or ()):
+        validate_toleration(report, entry, path.child("tolerations").index(index))
 
 
 def _validate_count(report: Report, wish: Struct, path: Path) -> None:
@@ -199,7 +211,9 @@ def _validate_count(report: Report, wish: Struct, path: Path) -> None:
 
 def validate_selectors(report: Report, selectors: Sequence[Struct], path: Path) -> None:
     """CEL selectors of a class, request or alternative."""
-    check_list(report, selectors, limits.CEL_SELECTORS_MAX, path, lambda entry, at: _selector(report, entry, at))
+    check_list(
+        report, selectors, limits.CEL_SELECTORS_MAX, path, lambda entry, at: _selector(report, entry, at)
+    )
 
 
 def _selector(report: Report, selector: Struct, path: Path) -> None:

@@ -48,8 +48,19 @@ def validate_class(report: Report, obj: Struct, old: Struct | None = None) -> No
 
 
 def _extended_resource_errors(report: Report, name: str, path: Path) -> None:
-    if not is_extended_resource(name):
-        report.invalid(path, name, "must be a valid extended resource name", declarative=True)
+    """The declarative form of the rule (``k8s-extended-resource-name``) says which part is wrong."""
+    details: list[str] = []
+    if "/" not in name:
+        details.append("a name must be a domain-prefixed path, such as 'example.com/my-prop'")
+    elif name.startswith("requests."):
+        details.append('must not have "requests." prefix')
+    elif name.partition("/")[0] == "kubernetes.io" or name.partition("/")[0].endswith(".kubernetes.io"):
+        details.append('must not have "kubernetes.io/" domain')
+    if name:
+        details += label_key_problems(name)
+    else:
+        details += label_key_problems(name)[1:]  # the declarative rule skips the remark about emptiness
+    report.problems(path, name, details, declarative=True)
 
 
 def validate_taint_rule(report: Report, obj: Struct) -> None:

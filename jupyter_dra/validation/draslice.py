@@ -19,6 +19,7 @@ from jupyter_dra.validation.paths import Path, root
 
 Struct = Mapping[str, Any]
 LISTS = ("bools", "ints", "strings", "versions")
+MEMBERS = ("int", "bool", "string", "version", "ints", "bools", "strings", "versions")
 ONE_NODE_FIELD = "exactly one of `nodeName`, `nodeSelector`, `allNodes`, `perDeviceNodeSelection` is required"
 PER_DEVICE = (
     "exactly one of `nodeName`, `nodeSelector`, or `allNodes` is required when `perDeviceNodeSelection` is set to "
@@ -46,7 +47,9 @@ def validate_slice(report: Report, obj: Struct, old: Struct | None = None) -> No
     devices = spec.get("devices")
     counters = spec.get("sharedCounters")
     if report.minor >= 35 and devices is not None and counters is not None:
-        report.invalid(path, "", "only one of `sharedCounters` or `devices` is allowed", rule="counters-apart")
+        report.invalid(
+            path, "", "only one of `sharedCounters` or `devices` is allowed", rule="counters-apart"
+        )
     per_device = spec.get("perDeviceNodeSelection") is True
     check_set(
         report,
@@ -72,7 +75,9 @@ def validate_slice(report: Report, obj: Struct, old: Struct | None = None) -> No
 def max_devices(spec: Struct) -> int:
     """How many devices one slice may hold, by what its devices use."""
     for device in spec.get("devices") or ():
-        lists = any(name in attribute for attribute in (device.get("attributes") or {}).values() for name in LISTS)
+        lists = any(
+            name in attribute for attribute in (device.get("attributes") or {}).values() for name in LISTS
+        )
         if device.get("taints") or device.get("consumesCounters") or lists:
             return limits.SLICE_DEVICES_WITH_EXTRAS_MAX
     return limits.SLICE_DEVICES_MAX
@@ -126,13 +131,13 @@ def _validate_where(report: Report, spec: Struct, path: Path) -> None:
 
 
 def _validate_device(report: Report, device: Struct, path: Path, per_device: bool) -> None:
-    report.problems(path.child("name"), device.get("name") or "", dns_label_problems(device.get("name") or ""))
+    report.problems(
+        path.child("name"), device.get("name") or "", dns_label_problems(device.get("name") or "")
+    )
     attributes, capacity = device.get("attributes") or {}, device.get("capacity") or {}
     total = len(attributes) + len(capacity)
     if total > limits.ATTRIBUTES_AND_CAPACITIES_MAX:
-        text = (
-            f"the total number of attributes and capacities must not exceed {limits.ATTRIBUTES_AND_CAPACITIES_MAX}"
-        )
+        text = f"the total number of attributes and capacities must not exceed {limits.ATTRIBUTES_AND_CAPACITIES_MAX}"
         report.invalid(path, total, text)
     values = sum(_value_count(attribute) for attribute in attributes.values())
     if report.minor >= 36 and values > limits.ATTRIBUTE_VALUES_MAX:
@@ -184,8 +189,17 @@ def _validate_attribute(report: Report, attribute: Struct, path: Path) -> None:
         if len(value.encode()) > limits.ATTRIBUTE_STRING_MAX:
             report.too_long(at, limits.ATTRIBUTE_STRING_MAX)
     if len(used) != 1:
-        value = "" if not used else dict(attribute)
-        report.invalid(path, value, "exactly one value must be specified", declarative=True, rule="one-value")
+        _one_value(report, attribute, used, path)
+
+
+def _one_value(report: Report, attribute: Struct, used: Sequence[str], path: Path) -> None:
+    value: Any = "" if not used else dict(attribute)
+    text = "exactly one value must be specified"
+    if report.minor >= 37:
+        members = ", ".join(f"`{name}`" for name in MEMBERS)
+        text = f"must specify {'exactly one' if used else 'one'} of: {members}"
+        value = "" if not used else f"{{{', '.join(sorted(used, key=MEMBERS.index))}}}"
+    report.invalid(path, value, text, declarative=True, rule="one-value")
 
 
 def _texts(attribute: Struct, path: Path) -> list[tuple[str, Path, str]]:
@@ -273,7 +287,9 @@ def _validate_counter_set(report: Report, entry: Struct, path: Path) -> None:
         report.required(path.child("name"), declarative=True)
     else:
         report.problems(path.child("name"), name, dns_label_problems(name), declarative=True)
-    _validate_counters(report, entry.get("counters") or {}, path.child("counters"), limits.COUNTERS_PER_SET_MAX)
+    _validate_counters(
+        report, entry.get("counters") or {}, path.child("counters"), limits.COUNTERS_PER_SET_MAX
+    )
 
 
 def _validate_consumption(report: Report, entry: Struct, path: Path) -> None:
@@ -282,7 +298,9 @@ def _validate_consumption(report: Report, entry: Struct, path: Path) -> None:
         report.required(path.child("counterSet"), declarative=True)
     else:
         report.problems(path.child("counterSet"), name, dns_label_problems(name), declarative=True)
-    _validate_counters(report, entry.get("counters") or {}, path.child("counters"), limits.DEVICE_COUNTERS_MAX)
+    _validate_counters(
+        report, entry.get("counters") or {}, path.child("counters"), limits.DEVICE_COUNTERS_MAX
+    )
 
 
 def _validate_counters(report: Report, counters: Struct, path: Path, limit: int) -> None:

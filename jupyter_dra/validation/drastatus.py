@@ -44,21 +44,32 @@ def validate_claim_status(report: Report, obj: Struct, old: Struct) -> None:
         path.child("reservedFor"),
         lambda entry, at: _validate_consumer(report, entry, at),
         key=lambda entry: entry.get("uid") or "",
-        bad_value=lambda _, entry: entry.get("uid") or "",
+        bad_value=lambda _, entry: dict(entry) if report.minor >= 37 else entry.get("uid") or "",
     )
-    allocated = {_device_key(result) for result in ((allocation or {}).get("devices") or {}).get("results") or ()}
+    allocated = {
+        _device_key(result) for result in ((allocation or {}).get("devices") or {}).get("results") or ()
+    }
     for index, device in enumerate(status.get("devices") or ()):
         _validate_device_status(report, device, path.child("devices").index(index), allocated)
     _validate_reserved(report, reserved, before.get("reservedFor") or [], obj, allocation, path)
     old_allocation = before.get("allocation")
     if old_allocation is not None and allocation is not None:
-        report.immutable(path.child("allocation"), allocation, old_allocation, declarative=True)
+        if allocation != old_allocation and report.minor >= 37:
+            text = "field cannot be modified once set"
+            report.invalid(path.child("allocation"), None, text, declarative=True)
+        elif allocation != old_allocation:
+            report.immutable(path.child("allocation"), allocation, old_allocation)
     elif allocation is not None:
         _validate_allocation(report, allocation, path.child("allocation"), names)
 
 
 def _validate_reserved(
-    report: Report, reserved: Sequence[Struct], before: Sequence[Struct], obj: Struct, allocation: Any, path: Path
+    report: Report,
+    reserved: Sequence[Struct],
+    before: Sequence[Struct],
+    obj: Struct,
+    allocation: Any,
+    path: Path,
 ) -> None:
     if not reserved:
         return
@@ -120,6 +131,8 @@ def _check_uid(report: Report, uid: str, path: Path) -> None:
             "uid must be in RFC 4122 normalized form, `xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx` with lowercase"
             " hexadecimal characters"
         )
+        if report.minor >= 37:
+            text = "must be a lowercase UUID in 8-4-4-4-12 format"
         report.invalid(path, uid, text, declarative=True)
 
 
@@ -132,13 +145,16 @@ def _validate_source(report: Report, config: Struct, path: Path, names: RequestN
     validate_claim_config(report, config, path, names)
 
 
-def _validate_device_status(report: Report, device: Struct, path: Path, allocated: set[tuple[Any, ...]]) -> None:
+def _validate_device_status(
+    report: Report, device: Struct, path: Path, allocated: set[tuple[Any, ...]]
+) -> None:
     check_driver_name(report, device.get("driver") or "", path.child("driver"))
     check_pool_name(report, device.get("pool") or "", path.child("pool"))
     name = device.get("device") or ""
     report.problems(path.child("device"), name, dns_label_problems(name))
     if _device_key(device) not in allocated:
-        shown = {"Driver": device.get("driver"), "Pool": device.get("pool"), "Device": name}
+        shown = {"Driver": device.get("driver") or "", "Pool": device.get("pool") or "", "Device": name}
+        shown["ShareID"] = device.get("shareID") or ""
         report.invalid(path, shown, "must be an allocated device in the claim")
     conditions = device.get("conditions") or []
     if len(conditions) > limits.STATUS_CONDITIONS_MAX:

@@ -151,7 +151,9 @@ def status_text(kind: str, group: str, name: str, errors: Sequence[FieldError]) 
     return f"{qualified} {quote(name)} is invalid: {join([error.text() for error in errors])}"
 
 
-def status(kind: Kind, name: str, errors: Sequence[FieldError], *, uid: str | None = None) -> Mapping[str, Any]:
+def status(
+    kind: Kind, name: str, errors: Sequence[FieldError], *, uid: str | None = None
+) -> Mapping[str, Any]:
     """The whole Status object of a 422."""
     details: dict[str, Any] = {"name": name, "group": kind.group, "kind": kind.kind}
     if uid is not None:

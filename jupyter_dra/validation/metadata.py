@@ -17,7 +17,13 @@ from jupyter_dra.validation.paths import Path, root
 
 Struct = Mapping[str, Any]
 NameRule = Callable[[str], list[str]]
+STANDARD_FINALIZERS = {"kubernetes", "orphan", "foregroundDeletion"}
 NEVER_OWNERS = {("v1", "Event")}
+
+
+def namespace_name_problems(name: str) -> list[str]:
+    """DNS labels, with the server's own hint about dots."""
+    return ["must not contain dots"] if "." in name else dns_label_problems(name)
 
 
 def path_segment_problems(name: str) -> list[str]:
@@ -41,7 +47,8 @@ def validate_metadata(
     where = path or root("metadata")
     name, prefix = meta.get("name") or "", meta.get("generateName") or ""
     if prefix and not declarative_name:
-        probe = prefix[:-1] + "a" if prefix.endswith("-") else prefix
+        # The server replaces the last two characters, not one (NameIsDNSSubdomain's maskTrailingDash).
+        probe = prefix[:-2] + "a" if len(prefix) > 1 and prefix.endswith("-") else prefix
         report.problems(where.child("generateName"), prefix, name_rule(probe))
     if not name:
         report.required(where.child("name"), "name or generateName is required")
@@ -58,8 +65,7 @@ def _validate_namespace(report: Report, namespace: str, namespaced: bool, path: 
             report.problems(path, namespace, dns_label_problems(namespace))
         else:
             report.required(path)
-    elif namespace:
-        report.forbidden(path, "not allowed on this type")
+    # A namespace on a cluster-scoped kind is dropped before validation.
 
 
 def _validate_common(report: Report, meta: Struct, path: Path) -> None:
@@ -120,6 +126,10 @@ def validate_owners(report: Report, owners: Sequence[Struct], path: Path) -> Non
 def _validate_finalizers(report: Report, finalizers: Sequence[str], path: Path) -> None:
     for name in finalizers:
         report.problems(path, name, label_key_problems(name))
+    for index, name in enumerate(finalizers):
+        if "/" not in name and name not in STANDARD_FINALIZERS:
+            text = "name is neither a standard finalizer name nor is it fully qualified"
+            report.invalid(path.index(index), name, text)
     if {"orphan", "foregroundDeletion"} <= set(finalizers):
         text = "finalizer orphan and foregroundDeletion cannot be both set"
         report.invalid(path, list(finalizers), text)
@@ -150,10 +160,12 @@ def validate_metadata_update(report: Report, new: Struct, old: Struct, path: Pat
 
 
 def validate_template_metadata(report: Report, meta: Struct, path: Path) -> None:
-    """Metadata of a pod template or claim template: labels, annotations, finalizers."""
-    validate_labels(report, meta.get("labels") or {}, path.child("labels"))
+    """Metadata of a claim template's claims: labels and annotations, nothing else."""
     validate_annotations(report, meta.get("annotations") or {}, path.child("annotations"))
-    _validate_finalizers(report, meta.get("finalizers") or [], path.child("finalizers"))
+    validate_labels(report, meta.get("labels") or {}, path.child("labels"))
+    for name in meta:
+        if name not in {"labels", "annotations"}:
+            report.forbidden(path.child(name), "cannot be set")
 
 
 def validate_label_selector(report: Report, selector: Struct | None, path: Path) -> None:

@@ -23,7 +23,9 @@ def image_tag(image: str) -> str:
 
 def container(value: Struct) -> None:
     if not value.get("imagePullPolicy"):
-        value["imagePullPolicy"] = "Always" if image_tag(value.get("image") or "") == "latest" else "IfNotPresent"
+        value["imagePullPolicy"] = (
+            "Always" if image_tag(value.get("image") or "") == "latest" else "IfNotPresent"
+        )
     _fill(value, terminationMessagePath="/dev/termination-log", terminationMessagePolicy="File")
 
 

@@ -85,6 +85,8 @@ def validate_pod_spec(report: Report, spec: Struct, path: Path, meta: Struct | N
     deadline = spec.get("activeDeadlineSeconds")
     if deadline is not None and not 1 <= deadline <= 2**31 - 1:
         report.invalid(path.child("activeDeadlineSeconds"), deadline, SECONDS.format(low=1))
+    for index, gate in enumerate(spec.get("schedulingGates") or ()):
+        validate_label_key(report, gate.get("name") or "", path.child("schedulingGates").index(index))
     validate_tolerations(report, spec.get("tolerations") or [], path.child("tolerations"))
 
 
@@ -113,7 +115,7 @@ def _validate_names(report: Report, spec: Struct, path: Path) -> None:
 
 def _validate_claims(report: Report, entries: Sequence[Struct], path: Path, meta: Struct | None) -> None:
     if entries and MIRROR in ((meta or {}).get("annotations") or {}):
-        report.forbidden(Path(), "static pods do not support resource claims")
+        report.forbidden(Path("[]"), "static pods do not support resource claims")
         return
     seen: set[str] = set()
     for index, entry in enumerate(entries):
@@ -152,7 +154,7 @@ def validate_tolerations(report: Report, tolerations: Sequence[Struct], path: Pa
         key, operator = entry.get("key") or "", entry.get("operator") or ""
         value, effect = entry.get("value") or "", entry.get("effect") or ""
         if key:
-            validate_label_key(report, key, where.child("key"), declarative=True)
+            validate_label_key(report, key, where.child("key"))
         elif operator != "Exists":
             text = 'operator must be Exists when `key` is empty, which means "match all values and all keys"'
             report.invalid(where.child("operator"), operator, text)

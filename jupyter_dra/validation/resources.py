@@ -109,7 +109,9 @@ def _no_overcommit(name: str) -> bool:
     return name.startswith("hugepages-") or ("/" in name and is_extended_resource(name))
 
 
-def _check_within_limit(report: Report, name: str, amount: str, limit: str | None, where: Path, path: Path) -> None:
+def _check_within_limit(
+    report: Report, name: str, amount: str, limit: str | None, where: Path, path: Path
+) -> None:
     if limit is None:
         if _no_overcommit(name):
             report.required(path.child("limits"), "Limit must be set for non overcommitable resources")

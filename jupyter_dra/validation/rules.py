@@ -6,16 +6,17 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from jupyter_dra.model.names import dns_label_problems, dns_subdomain_problems
+from jupyter_dra.model.names import dns_subdomain_problems
 from jupyter_dra.validation import core, pods, workloads
 from jupyter_dra.validation.conversion import to_v1
 from jupyter_dra.validation.draclaim import validate_claim_spec
 from jupyter_dra.validation.draclass import validate_class, validate_taint_rule
 from jupyter_dra.validation.draslice import validate_slice
 from jupyter_dra.validation.drastatus import validate_claim_status, validate_conditions
-from jupyter_dra.validation.fielderrors import FieldError, Report
+from jupyter_dra.validation.fielderrors import IMMUTABLE, FieldError, Report
 from jupyter_dra.validation.metadata import (
     NameRule,
+    namespace_name_problems,
     path_segment_problems,
     validate_metadata,
     validate_metadata_update,
@@ -121,8 +122,12 @@ def _claim(report: Report, obj: Struct) -> None:
 
 
 def _immutable_spec(report: Report, obj: Struct, old: Struct) -> None:
-    declarative = obj.get("kind") == "ResourceClaim"
-    report.immutable(root("spec"), obj.get("spec"), old.get("spec"), declarative=declarative)
+    if obj.get("spec") == old.get("spec"):
+        return
+    # 1.37 checks a claim's spec declaratively and then shows no value.
+    declarative = obj.get("kind") == "ResourceClaim" and report.minor >= 37
+    shown = None if declarative else obj.get("spec")
+    report.invalid(root("spec"), shown, IMMUTABLE, declarative=declarative)
 
 
 def _template(report: Report, obj: Struct) -> None:
@@ -154,14 +159,14 @@ RULES: Mapping[tuple[str, str], Rules] = {
     ("", "Pod"): Rules(pods.validate_pod, pods.validate_pod_update, own_metadata=True),
     ("", "Secret"): Rules(core.validate_secret, core.validate_secret_update),
     ("", "ConfigMap"): Rules(core.validate_config_map, core.validate_config_map_update),
-    ("", "Namespace"): Rules(namespaced=False, name=dns_label_problems),
+    ("", "Namespace"): Rules(namespaced=False, name=namespace_name_problems),
     ("", "Node"): Rules(core.validate_node, namespaced=False),
     ("", "ServiceAccount"): Rules(),
     ("", "ResourceQuota"): Rules(core.validate_quota),
     ("", "LimitRange"): Rules(core.validate_limit_range),
     ("", "Event"): Rules(core.validate_event),
     ("events.k8s.io", "Event"): Rules(core.validate_event),
-    ("", "Service"): Rules(core.validate_service, name=dns_label_problems),
+    ("", "Service"): Rules(core.validate_service, name=namespace_name_problems),
     ("", "PersistentVolumeClaim"): Rules(core.validate_volume_claim),
     ("coordination.k8s.io", "Lease"): Rules(core.validate_lease),
     ("apps", "Deployment"): Rules(workloads.validate_workload),

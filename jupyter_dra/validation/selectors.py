@@ -36,6 +36,4 @@ def server_sentence(expression: str, error: CELCompileError) -> str:
     lines = expression.split("\n")
     line = lines[error.line - 1] if 0 < error.line <= len(lines) else ""
     pointer = "." * (error.column - 1) + "^"
-    return (
-        f"compilation failed: ERROR: <input>:{error.line}:{error.column}: {error.message}\n | {line}\n | {pointer}"
-    )
+    return f"compilation failed: ERROR: <input>:{error.line}:{error.column}: {error.message}\n | {line}\n | {pointer}"

@@ -91,6 +91,9 @@ GATED_FIELDS: Mapping[tuple[str, str], str] = {
 }
 
 
+MAPS = {"attributes", "capacity"}
+
+
 def admin_label(target: str) -> str:
     """The namespace label that allows admin access."""
     domain = "resource.kubernetes.io" if minor_of(target) >= 34 else "resource.k8s.io"
@@ -133,19 +136,21 @@ def _dropped(value: Any, steps: tuple[str | int, ...], minor: int) -> Iterator[D
     if isinstance(value, list):
         for index, entry in enumerate(value):
             yield from _dropped(entry, (*steps, index), minor)
-    elif isinstance(value, Mapping):
-        parent = _parent_name(steps)
+    elif isinstance(value, Mapping) and steps[-1] in MAPS and isinstance(steps[-2], int):
+        # The keys of a device's attributes and capacity are names of its own, not fields.
         for name, entry in value.items():
-            gate = GATES.get(GATED_FIELDS.get((parent, name), ""))
-            if gate is not None and entry not in (None, [], {}) and (gate.on is None or minor < gate.on):
-                yield DroppedField((*steps, name), gate)
-            elif name != "opaque":
-                yield from _dropped(entry, (*steps, name), minor)
+            yield from _fields(entry, (*steps, name), str(steps[-1]), minor)
+    else:
+        parent = next((step for step in reversed(steps) if isinstance(step, str)), "")
+        yield from _fields(value, steps, parent, minor)
 
 
-def _parent_name(steps: tuple[str | int, ...]) -> str:
-    """The field that holds the current struct; map keys and indices are passed over."""
-    names = [step for step in steps if isinstance(step, str)]
-    if len(names) >= 2 and names[-2] in {"attributes", "capacity"} and names[-1] not in {"requests"}:
-        return names[-2]
-    return names[-1]
+def _fields(value: Any, steps: tuple[str | int, ...], parent: str, minor: int) -> Iterator[DroppedField]:
+    if not isinstance(value, Mapping):
+        return
+    for name, entry in value.items():
+        gate = GATES.get(GATED_FIELDS.get((parent, name), ""))
+        if gate is not None and entry not in (None, [], {}) and (gate.on is None or minor < gate.on):
+            yield DroppedField((*steps, name), gate)
+        elif name != "opaque":
+            yield from _dropped(entry, (*steps, name), minor)

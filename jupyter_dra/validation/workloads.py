@@ -45,20 +45,28 @@ def validate_workload(report: Report, obj: Struct) -> None:
     kind = str(obj.get("kind"))
     template = spec.get("template") or {}
     selector = spec.get("selector")
-    labels = (template.get("metadata") or {}).get("labels") or {}
+    labels = (template.get("metadata") or {}).get("labels")
     replicas = spec.get("replicas")
     if replicas is not None and replicas < 0:
         report.invalid(path.child("replicas"), replicas, "must be greater than or equal to 0")
+    before = len(report.errors)
     if selector is None:
-        report.required(path.child("selector"))
+        if kind != "DaemonSet":
+            report.required(path.child("selector"))
     else:
         validate_label_selector(report, selector, path.child("selector"))
         if not selector.get("matchLabels") and not selector.get("matchExpressions"):
-            text = EMPTY_SELECTOR.format(kind=kind[0].lower() + kind[1:])
+            # A copy-and-paste of upstream's: ReplicaSets call themselves deployment here.
+            text = EMPTY_SELECTOR.format(kind="deployment" if kind == "ReplicaSet" else kind.lower())
             report.invalid(path.child("selector"), dict(selector), text)
     where = path.child("template")
-    if selector is not None and not selects(selector, labels):
-        report.invalid(where.child("metadata", "labels"), dict(labels), LABELS)
+    broken = len(report.errors) > before and bool((selector or {}).get("matchExpressions"))
+    if selector is not None and broken:
+        if kind != "DaemonSet":
+            text = "" if kind == "StatefulSet" else "invalid label selector"
+            report.invalid(path.child("selector"), dict(selector), text)
+    elif selector is None or not selects(selector, labels or {}):
+        report.invalid(where.child("metadata", "labels"), labels, LABELS)
     validate_pod_template(report, template, where)
     policy = (template.get("spec") or {}).get("restartPolicy") or ""
     if policy != "Always":
@@ -78,7 +86,13 @@ def validate_cron_job(report: Report, obj: Struct) -> None:
 
 
 def _validate_job_spec(report: Report, spec: Struct, path: Path) -> None:
-    for name in ("parallelism", "completions", "backoffLimit", "activeDeadlineSeconds", "ttlSecondsAfterFinished"):
+    for name in (
+        "parallelism",
+        "completions",
+        "backoffLimit",
+        "activeDeadlineSeconds",
+        "ttlSecondsAfterFinished",
+    ):
         value = spec.get(name)
         if value is not None and value < 0:
             report.invalid(path.child(name), value, "must be greater than or equal to 0")
@@ -98,7 +112,9 @@ def validate_role(report: Report, obj: Struct) -> None:
     for index, rule in enumerate(obj.get("rules") or ()):
         path = root("rules").index(index)
         if not rule.get("verbs"):
-            report.required(path.child("verbs"), "verbs must contain at least one value")
+            declarative = report.minor >= 37
+            text = "" if declarative else "verbs must contain at least one value"
+            report.required(path.child("verbs"), text, declarative=declarative)
         urls = rule.get("nonResourceURLs") or []
         if urls:
             if namespaced:
@@ -151,8 +167,12 @@ def _validate_subject(report: Report, subject: Struct, path: Path, namespaced: b
 
 def validate_binding_update(report: Report, obj: Struct, old: Struct) -> None:
     validate_binding(report, obj)
-    if obj.get("roleRef") != old.get("roleRef"):
-        report.invalid(root("roleRef"), obj.get("roleRef"), "cannot change roleRef")
+    reference = obj.get("roleRef") or {}
+    if reference != (old.get("roleRef") or {}):
+        shown = {name[0].upper() + name[1:]: reference.get(name) or "" for name in ("kind", "name")}
+        shown = {"APIGroup": reference.get("apiGroup") or "", **shown}
+        text = "field is immutable" if report.minor >= 37 else "cannot change roleRef"
+        report.invalid(root("roleRef"), shown, text)
 
 
 def validate_network_policy(report: Report, obj: Struct) -> None:
@@ -161,4 +181,4 @@ def validate_network_policy(report: Report, obj: Struct) -> None:
     kinds = spec.get("policyTypes") or []
     for index, kind in enumerate(kinds):
         if kind not in {"Ingress", "Egress"}:
-            report.not_supported(path.child("policyTypes").index(index), kind, ("Egress", "Ingress"))
+            report.not_supported(path.child("policyTypes").index(index), kind, ("Ingress", "Egress"))

@@ -81,7 +81,9 @@ def kind_facts(kind: dict[str, Any], discovery: Discovery) -> dict[str, Any]:
     where = f"{kind['group']}/{kind['version']}"
     for (group_version, name), resource in discovery.items():
         if group_version == where and resource["kind"] == kind["kind"] and "/" not in name:
-            subresources = [n.partition("/")[2] for (g, n) in discovery if g == where and n.startswith(name + "/")]
+            subresources = [
+                n.partition("/")[2] for (g, n) in discovery if g == where and n.startswith(name + "/")
+            ]
             return {
                 "plural": name,
                 "singular": resource["singularName"],
@@ -109,7 +111,9 @@ def main() -> None:
     openapi = json.loads((Path(source) / "api/openapi-spec/swagger.json").read_text())
     types = dump["types"]
     older = [entry.partition("=") for entry in history]
-    merge_history(types, [(version, json.loads(Path(path).read_text())["types"]) for version, _, path in older])
+    merge_history(
+        types, [(version, json.loads(Path(path).read_text())["types"]) for version, _, path in older]
+    )
     merge_types(types, openapi["definitions"])
     discovery = read_discovery(Path(source))
     kinds = [kind | kind_facts(kind, discovery) for kind in dump["kinds"]]
