@@ -24,7 +24,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     from ...claims import to_yaml
-    from ...cluster.roles import manifests
+    from ...cluster import rbac
     from ..output import show
 
     subjects = [

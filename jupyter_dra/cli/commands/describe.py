@@ -1,0 +1,60 @@
+"""``jupyter dra describe``: one session in full."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+from typing import Any
+
+from .. import exits
+from ..options import add_cluster, add_output
+from ..output import clean, duration, gigabytes, show
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("session", help="the session's id")
+    add_cluster(parser)
+    add_output(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    from ..surroundings import open_sessions
+
+    with open_sessions(arguments) as sessions:
+        record = asyncio.run(_get(sessions, arguments.session))
+    show(record, arguments.output, _in_words(record))
+    return exits.DONE
+
+
+async def _get(sessions: Any, session_id: str) -> dict[str, Any]:
+    document: dict[str, Any] = (await sessions.get(session_id)).as_dict()
+    return document
+
+
+def _in_words(record: dict[str, Any]) -> str:
+    claim = record["claim"] or {}
+    lines = [
+        f"Session     {clean(record['id'])} ({clean(record['name'])}), {record['state']}",
+        f"Namespace   {clean(record['namespace'])}",
+        f"Claim       {clean(claim.get('name') or '-')}" + ("" if claim.get("made_by_us", True) else ", not ours"),
+    ]
+    for device in record["devices"]:
+        predicted = {True: ", as predicted", False: ", another than predicted", None: ""}[device.get("predicted")]
+        memory = gigabytes(device.get("memory_bytes")) if device.get("memory_bytes") else clean(device["label"] or "")
+        lines.append(f"Device      {clean(device['device'])} on {clean(device['node'])} · {memory}{predicted}")
+    for kernel in record["kernels"]:
+        secured = "encrypted" if kernel["encrypted"] else "NOT ENCRYPTED"
+        about = ", ".join(
+            clean(one) for one in (kernel["state"], kernel["transport"], secured, kernel["notebook"]) if one
+        )
+        lines.append(f"Kernel      {clean(kernel['id'])} in pod {clean(kernel['pod'])}: {about}")
+    for step in record["steps"]:
+        lines.append(f"Step        {step['code']}: {step['state']} {duration(step.get('seconds'))}")
+    lease = record["lease"]
+    if lease:
+        lines.append(f"Lease       ends {clean(lease['ends_at'])}, at the longest {clean(lease['longest_until'])}")
+    for event in record.get("history") or ():
+        lines.append(f"History     {clean(event)}")
+    if record["ended"]:
+        lines.append(f"Ended       {clean(record['ended']['code'])}: {clean(record['ended']['message'])}")
+    return "\n".join(lines)

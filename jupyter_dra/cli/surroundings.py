@@ -1,0 +1,217 @@
+"""What a command looks at: files (``--inventory``), or a cluster through the session service."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+from ..errors import InputError
+
+if TYPE_CHECKING:
+    from ..planner import Inventory
+    from ..sessions.service import Sessions
+
+_MOST_BYTES = 256 << 20
+
+
+class Around(Protocol):
+    """The questions commands ask of either."""
+
+    def ask(self, question: Callable[[Inventory], Any]) -> Any: ...
+
+    def context(self) -> dict[str, Any]: ...
+
+    def visible(self) -> dict[str, Any]: ...
+
+
+class Answers:
+    """The contract's documents, made from whatever is around."""
+
+    def __init__(self, around: Around) -> None:
+        self._around = around
+
+    def tier_list(self) -> dict[str, Any]:
+        """`TierList`."""
+        context = self._around.context()
+        namespace = context["namespace"] or "default"
+        tiers = self._around.ask(lambda inventory: inventory.tiers(namespace=namespace))
+        visible = self._around.visible()
+        return {"kind": "TierList", "version": 1, "context": context, "visible": visible, "tiers": tiers}
+
+    def device_list(self, *, tier: str | None = None, node: str | None = None) -> dict[str, Any]:
+        """`DeviceList`."""
+        context = self._around.context()
+
+        def look(inventory: Inventory) -> tuple[int, list[dict[str, Any]]]:
+            return inventory.revision, inventory.devices(tier=tier, node=node)
+
+        revision, devices = self._around.ask(look)
+        return {
+            "kind": "DeviceList",
+            "version": 1,
+            "context": context,
+            "revision": revision,
+            "visible": self._around.visible(),
+            "devices": devices,
+        }
+
+    def plan(self, wanted: Any, *, all_nodes: bool = False) -> dict[str, Any]:
+        """`Plan`."""
+        context = self._around.context()
+        namespace = context["namespace"] or "default"
+        document: dict[str, Any] = self._around.ask(
+            lambda inventory: inventory.plan(
+                wanted, namespace=namespace, detail="full", all_nodes=all_nodes
+            ).as_dict()
+        )
+        return {**document, "context": context}
+
+    def class_facts(self) -> Any:
+        """The classes as the claim builder needs them."""
+        return self._around.ask(lambda inventory: inventory.class_facts())
+
+    def ask(self, question: Callable[[Inventory], Any]) -> Any:
+        """Anything else."""
+        return self._around.ask(question)
+
+
+class FilesAround:
+    """Objects in files; everything that is there is seen, everything else is unknown."""
+
+    def __init__(self, paths: list[str], namespace: str | None) -> None:
+        from ..planner import Inventory
+
+        objects = [one for path in paths for one in load_objects(path)]
+        given = {str(one.get("kind")) for one in _flat(objects)}
+        self._visible = {"slices": True, "claims": "all" if "ResourceClaim" in given else "none"}
+        self._inventory = Inventory.from_objects(objects, visibility={**self._visible, "claims": "all"})
+        self._namespace = namespace or "default"
+        self._name = ", ".join(Path(path).name for path in paths)
+
+    def ask(self, question: Callable[[Inventory], Any]) -> Any:
+        return question(self._inventory)
+
+    def context(self) -> dict[str, Any]:
+        return {
+            "cluster": self._name,
+            "namespace": self._namespace,
+            "server_version": None,
+            "as_of": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        }
+
+    def visible(self) -> dict[str, Any]:
+        return dict(self._visible)
+
+
+class ClusterAround:
+    """A live cluster, as far as this user's rights show it."""
+
+    def __init__(self, sessions: Sessions) -> None:
+        self._sessions = sessions
+
+    def ask(self, question: Callable[[Inventory], Any]) -> Any:
+        async def asked() -> Any:
+            feed = await self._sessions.inventory()
+            return await self._sessions.loop.wrap(_answer(feed, question))
+
+        return asyncio.run(asked())
+
+    def context(self) -> dict[str, Any]:
+        return asyncio.run(self._sessions.context())
+
+    def visible(self) -> dict[str, Any]:
+        async def seen() -> dict[str, Any]:
+            feed = await self._sessions.inventory()
+            return {"slices": feed.visibility["slices"], "claims": feed.visibility["claims"]}
+
+        return asyncio.run(seen())
+
+
+async def _answer(feed: Any, question: Callable[[Any], Any]) -> Any:
+    return question(await feed.inventory())
+
+
+@contextmanager
+def open_surroundings(arguments: argparse.Namespace) -> Iterator[Answers]:
+    """The files or the cluster that the command line names; closed afterwards."""
+    if getattr(arguments, "inventory", None):
+        yield Answers(FilesAround(arguments.inventory, arguments.namespace))
+        return
+    with open_sessions(arguments) as sessions:
+        yield Answers(ClusterAround(sessions))
+
+
+@contextmanager
+def open_sessions(arguments: argparse.Namespace) -> Iterator[Sessions]:
+    """The session service of the chosen cluster; sessions go on when the command ends."""
+    from ..sessions.policy import SessionPolicy
+    from ..sessions.service import Sessions, Where
+
+    where = Where(
+        context=arguments.context, kubeconfig=arguments.kubeconfig, namespace=arguments.namespace
+    )
+    sessions = Sessions(where, policy=SessionPolicy(keep_on_stop=True))
+    try:
+        yield sessions
+    finally:
+        sessions.close(keep=True)
+
+
+def read_text(path: str) -> str:
+    """A file's text, or standard input for ``-``.
+
+    Raises:
+        InputError: no such file, no text, too large.
+    """
+    try:
+        if path == "-":
+            raw = sys.stdin.buffer.read(_MOST_BYTES + 1)
+        else:
+            with open(path, "rb") as file:
+                raw = file.read(_MOST_BYTES + 1)
+    except OSError as error:
+        raise InputError(
+            f"{path}: {error.strerror or error}.", code="file", path=path, next_step="Check the name."
+        ) from error
+    if len(raw) > _MOST_BYTES:
+        raise InputError(f"{path} is larger than 256 MiB.", code="too-large", path=path)
+    try:
+        return raw.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path} is not UTF-8 text.", code="not-text", path=path) from error
+
+
+def load_objects(path: str) -> list[dict[str, Any]]:
+    """The objects of a YAML or JSON file, Lists kept as they are.
+
+    Raises:
+        InputError: the file cannot be read safely; the message has line and column.
+    """
+    from ..checker import documents
+
+    return [one for one in documents(read_text(path), most_bytes=_MOST_BYTES) if isinstance(one, Mapping)]
+
+
+def read_claims(path: str) -> Any:
+    """The claim of a file, or the claims of a pod with several; templates count as claims."""
+    objects = [one for one in _flat(load_objects(path))]
+    claims = [one for one in objects if one.get("kind") in ("ResourceClaim", "ResourceClaimTemplate")]
+    if not claims:
+        raise InputError(
+            f"{path} holds no ResourceClaim.", code="no-claim", path=path, next_step="Give a claim or a template."
+        )
+    return claims[0] if len(claims) == 1 else claims
+
+
+def _flat(objects: Any) -> Iterator[dict[str, Any]]:
+    for one in objects:
+        if isinstance(one, Mapping) and isinstance(one.get("items"), list):
+            yield from _flat(one["items"])
+        elif isinstance(one, Mapping):
+            yield dict(one)

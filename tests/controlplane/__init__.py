@@ -1,0 +1,1 @@
+"""The real Kubernetes control plane as a second cluster."""

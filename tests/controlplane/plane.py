@@ -1,0 +1,239 @@
+"""Start and stop the real control plane: four processes, token users, nothing left behind."""
+
+from __future__ import annotations
+
+import json
+import secrets
+import shutil
+import socket
+import ssl
+import subprocess
+import tempfile
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric import rsa
+
+from .build import program
+
+CONTROLLERS = (
+    "garbage-collector-controller",
+    "namespace-controller",
+    "pod-garbage-collector-controller",
+    "resourcequota-controller",
+    "resourceclaim-controller",
+    "serviceaccount-controller",
+    "serviceaccount-token-controller",
+    "root-ca-certificate-publisher-controller",
+    "taint-eviction-controller",
+    "device-taint-eviction-controller",
+    "node-lifecycle-controller",
+)
+ADMIN = "admin"
+_READY_SECONDS = 60
+_STOP_SECONDS = 2
+
+
+@dataclass
+class ControlPlane:
+    """A running control plane; ``users`` are name → groups, each with a token of its own.
+
+    ``start()`` returns when the API server is ready, the default namespace has its service account and the scheduler
+    runs; ``stop()`` ends all processes and removes the folder.
+    """
+
+    users: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    feature_gates: str = ""
+    folder: Path = field(init=False)
+    url: str = field(init=False, default="")
+    tokens: dict[str, str] = field(init=False, default_factory=dict)
+    _processes: dict[str, subprocess.Popen[bytes]] = field(init=False, default_factory=dict)
+
+    def start(self) -> ControlPlane:
+        self.folder = Path(tempfile.mkdtemp(prefix="jupyter-dra-plane-"))
+        self.folder.chmod(0o700)
+        try:
+            self._start()
+        except BaseException:
+            self.stop()
+            raise
+        return self
+
+    def _start(self) -> None:
+        binary = str(program())
+        client, peer, secure = (_free_port() for _ in range(3))
+        self.url = f"https://127.0.0.1:{secure}"
+        self._write_keys()
+        self._write_tokens()
+        self._run(
+            "etcd",
+            [binary, "etcd", f"--data-dir={self.folder / 'etcd'}", f"--client-url=http://127.0.0.1:{client}",
+             f"--peer-url=http://127.0.0.1:{peer}"],
+        )  # fmt: skip
+        self._apiserver = [binary, *self._apiserver_flags(client, secure)]
+        self._run("apiserver", self._apiserver)
+        self._wait("the API server", lambda: self.get("/readyz", raw=True) == "ok")
+        kubeconfig = str(self.kubeconfig(ADMIN))
+        self._run(
+            "scheduler",
+            [binary, "scheduler", f"--kubeconfig={kubeconfig}", "--leader-elect=false", "--secure-port=0"],
+        )
+        self._run(
+            "controllers",
+            [binary, "controllers", f"--kubeconfig={kubeconfig}", "--leader-elect=false", "--secure-port=0",
+             f"--service-account-private-key-file={self.folder / 'sa.key'}",
+             f"--root-ca-file={self.folder / 'certs' / 'apiserver.crt'}", f"--controllers={','.join(CONTROLLERS)}"],
+        )  # fmt: skip
+        account = "/api/v1/namespaces/default/serviceaccounts/default"
+        self._wait("the default service account", lambda: "metadata" in self.get(account))
+
+    def _apiserver_flags(self, client: int, secure: int) -> list[str]:
+        flags = {
+            "etcd-servers": f"http://127.0.0.1:{client}",
+            "bind-address": "127.0.0.1",
+            "advertise-address": "127.0.0.1",
+            "secure-port": str(secure),
+            "cert-dir": str(self.folder / "certs"),
+            "token-auth-file": str(self.folder / "tokens.csv"),
+            "anonymous-auth": "false",
+            "authorization-mode": "RBAC",
+            "service-account-issuer": "https://kubernetes.default.svc",
+            "service-account-signing-key-file": str(self.folder / "sa.key"),
+            "service-account-key-file": str(self.folder / "sa.pub"),
+            "service-cluster-ip-range": "10.0.0.0/24",
+            "endpoint-reconciler-type": "none",
+            "kubelet-preferred-address-types": "InternalIP",
+            "runtime-config": "resource.k8s.io/v1beta1=true,resource.k8s.io/v1beta2=true",
+            "profiling": "false",
+            "audit-policy-file": str(self.folder / "audit.yaml"),
+            "audit-log-path": str(self.folder / "audit.log"),
+        }
+        if self.feature_gates:
+            flags["feature-gates"] = self.feature_gates
+        (self.folder / "audit.yaml").write_text(
+            "apiVersion: audit.k8s.io/v1\nkind: Policy\nomitStages: [RequestReceived]\nrules: [{level: Metadata}]\n"
+        )
+        return ["apiserver", *(f"--{name}={value}" for name, value in flags.items())]
+
+    def _write_keys(self) -> None:
+        key = rsa.generate_private_key(public_exponent=65537, key_size=2048)
+        private = key.private_bytes(
+            serialization.Encoding.PEM, serialization.PrivateFormat.TraditionalOpenSSL, serialization.NoEncryption()
+        )
+        public = key.public_key().public_bytes(
+            serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo
+        )
+        (self.folder / "sa.key").write_bytes(private)
+        (self.folder / "sa.key").chmod(0o600)
+        (self.folder / "sa.pub").write_bytes(public)
+
+    def _write_tokens(self) -> None:
+        everyone = {ADMIN: ("system:masters",), **self.users}
+        self.tokens = {name: secrets.token_hex(16) for name in everyone}
+        lines = [
+            f'{self.tokens[name]},{name},{name},"{",".join(groups)}"' if groups else f"{self.tokens[name]},{name},{name}"
+            for name, groups in everyone.items()
+        ]
+        path = self.folder / "tokens.csv"
+        path.touch(0o600)
+        path.write_text("\n".join(lines) + "\n")
+
+    def _run(self, name: str, command: list[str]) -> None:
+        with open(self.folder / f"{name}.log", "ab") as log:
+            self._processes[name] = subprocess.Popen(
+                command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True
+            )
+
+    def restart_apiserver(self) -> None:
+        """Kill the API server and start it again on the same port; returns when it is ready."""
+        process = self._processes["apiserver"]
+        process.kill()
+        process.wait()
+        self._run("apiserver", self._apiserver)
+        self._wait("the API server", lambda: self.get("/readyz", raw=True) == "ok")
+
+    def kubeconfig(self, user: str, namespace: str = "default") -> Path:
+        """A kubeconfig (0600) of one of the users."""
+        path = self.folder / f"kubeconfig-{user}-{namespace}"
+        ca = str(self.folder / "certs" / "apiserver.crt")
+        document = {
+            "apiVersion": "v1",
+            "kind": "Config",
+            "current-context": "plane",
+            "clusters": [{"name": "plane", "cluster": {"server": self.url, "certificate-authority": ca}}],
+            "users": [{"name": user, "user": {"token": self.tokens[user]}}],
+            "contexts": [{"name": "plane", "context": {"cluster": "plane", "user": user, "namespace": namespace}}],
+        }
+        path.touch(0o600)
+        path.write_text(json.dumps(document))
+        return path
+
+    def get(self, path: str, *, raw: bool = False, user: str = ADMIN) -> Any:
+        """One GET; the text with ``raw``, else the decoded JSON, also of an error status."""
+        return self.call("GET", path, user=user, raw=raw)[1]
+
+    def call(
+        self, method: str, path: str, body: Any = None, *, user: str = ADMIN, raw: bool = False
+    ) -> tuple[int, Any]:
+        """One request with a JSON body; answers with the status and the decoded JSON (or text with ``raw``)."""
+        context = ssl.create_default_context(cafile=str(self.folder / "certs" / "apiserver.crt"))
+        request = urllib.request.Request(
+            self.url + path,
+            method=method,
+            data=None if body is None else json.dumps(body).encode(),
+            headers={"Authorization": f"Bearer {self.tokens[user]}", "Content-Type": "application/json"},
+        )
+        try:
+            with urllib.request.urlopen(request, context=context, timeout=30) as answer:
+                status, content = answer.status, answer.read()
+        except urllib.error.HTTPError as error:
+            status, content = error.code, error.read()
+        return status, content.decode() if raw else json.loads(content)
+
+    def _wait(self, what: str, ready: Callable[[], bool]) -> None:
+        deadline = time.monotonic() + _READY_SECONDS
+        while time.monotonic() < deadline:
+            for name, process in self._processes.items():
+                if process.poll() is not None:
+                    tail = (self.folder / f"{name}.log").read_text(errors="replace")[-2000:]
+                    raise RuntimeError(f"{name} ended with {process.returncode}:\n{tail}")
+            try:
+                if ready():
+                    return
+            except (OSError, ValueError):
+                pass
+            time.sleep(0.1)
+        raise TimeoutError(f"{what} was not ready after {_READY_SECONDS} s")
+
+    def stop(self) -> None:
+        """End all processes, newest first, and remove the folder."""
+        for process in reversed(self._processes.values()):
+            if process.poll() is None:
+                process.terminate()
+        deadline = time.monotonic() + _STOP_SECONDS
+        for process in self._processes.values():
+            try:
+                process.wait(max(0.1, deadline - time.monotonic()))
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+        self._processes.clear()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def __enter__(self) -> ControlPlane:
+        return self.start()
+
+    def __exit__(self, *exc: object) -> None:
+        self.stop()
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
