@@ -3,6 +3,18 @@
 from jupyter_dra.cel.device import DeviceView
 from jupyter_dra.cel.issues import Issue, SelectorCompileError
 from jupyter_dra.cel.literals import string_literal
-from jupyter_dra.cel.selector import Selector, compile_selector
+from jupyter_dra.cel.profiles import ProfileTable
+from jupyter_dra.cel.results import Results
+from jupyter_dra.cel.selector import Outcome, Selector, compile_selector
 
-__all__ = ["DeviceView", "Issue", "Selector", "SelectorCompileError", "compile_selector", "string_literal"]
+__all__ = [
+    "DeviceView",
+    "Issue",
+    "Outcome",
+    "ProfileTable",
+    "Results",
+    "Selector",
+    "SelectorCompileError",
+    "compile_selector",
+    "string_literal",
+]

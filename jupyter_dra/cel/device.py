@@ -7,6 +7,7 @@ from functools import lru_cache
 from typing import Any
 
 from jupyter_dra.cel.values import CelMap, OuterMap
+from jupyter_dra.errors import CELRuntimeError, QuantityError, VersionError
 from jupyter_dra.model import Device, Quantity, Semver
 from jupyter_dra.model.reading import mapping
 
@@ -17,8 +18,8 @@ class DeviceView:
     """One device ready for evaluation; build it once and evaluate many selectors on it.
 
     ``source`` may be a :class:`~jupyter_dra.model.Device`, or a mapping as in a ResourceSlice. The driver's name is
-    taken from ``driver``, or from the mapping's ``driver`` key. Raises QuantityError or VersionError where a
-    capacity or a version attribute cannot be read.
+    taken from ``driver``, or from the mapping's ``driver`` key. Raises CELRuntimeError where a version attribute or a
+    capacity cannot be read, as every selector does upstream then.
     """
 
     __slots__ = ("attributes", "capacity", "driver", "multiple", "whole")
@@ -70,26 +71,34 @@ def domains(entries: Mapping[str, Any], driver: str, read: Any) -> dict[object, 
         found = inner.get(domain)
         if found is None:
             found = inner[domain] = {}
-        found[name] = read(entry)
+        found[name] = read(mapping(entry))
     return {domain: CelMap(values) for domain, values in inner.items()}
 
 
 def attribute_value(entry: Mapping[str, Any]) -> object:
-    """The value of an attribute; versions become Semver."""
+    """The value of an attribute; versions become Semver, what no selector can read becomes null."""
     for kind, value in entry.items():
-        if value is None:
-            continue
-        if kind in ("string", "int", "bool"):
-            return value
-        if kind == "version":
-            return Semver.parse(str(value))
-        if kind in ("strings", "ints", "bools"):
-            return list(value)
-        if kind == "versions":
-            return [Semver.parse(str(item)) for item in value]
+        if type(value) in SCALARS:
+            return _version(value) if kind == "version" else value
+        if isinstance(value, (list, tuple)):
+            items = [item for item in value if type(item) in SCALARS]
+            return [_version(item) for item in items] if kind == "versions" else items
     return None
+
+
+SCALARS = frozenset((str, int, bool))
+
+
+def _version(value: object) -> Semver:
+    try:
+        return Semver.parse(str(value))
+    except VersionError as error:
+        raise CELRuntimeError(f"parse semantic version: {error.message}") from None
 
 
 def capacity_value(entry: Mapping[str, Any]) -> Quantity:
     """The value of a capacity."""
-    return Quantity.parse(entry.get("value", "0"))
+    try:
+        return Quantity.parse(entry.get("value", "0"))
+    except QuantityError as error:
+        raise CELRuntimeError(error.message) from None

@@ -148,7 +148,7 @@ class Builder:
             first: EvalError | None = None
             for term in terms:
                 try:
-                    value = term(frame)
+                    value: object = term(frame)
                 except EvalError as error:
                     if first is None:
                         first = error

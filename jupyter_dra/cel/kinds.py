@@ -33,6 +33,7 @@ URL: Final[Type] = ("kubernetes.URL",)
 FORMAT: Final[Type] = ("kubernetes.NamedFormat",)
 
 OBJECTS: Final = frozenset((DEVICE, QUANTITY, SEMVER, IP, CIDR, URL, FORMAT))
+_SHOWN: Final = {"error": "!error!", "var": "dyn"}
 _NULLABLE: Final = frozenset((*OBJECTS, DURATION, TIMESTAMP))
 WILD: Final = frozenset(("dyn", "any", "error"))
 
@@ -155,7 +156,7 @@ def format_type(kind: Type) -> str:
         return f"optional_type({format_type(kind[1])})"
     if name == "type":
         return f"type({format_type(kind[1])})" if len(kind) > 1 else "type"
-    return {"error": "!error!", "var": "dyn"}.get(name, name)
+    return _SHOWN.get(name) or str(name)
 
 
 def format_call(args: Sequence[Type], member: bool) -> str:

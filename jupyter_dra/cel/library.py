@@ -12,7 +12,7 @@ from typing import Any
 
 from jupyter_dra.cel import conversions, formats, lists, network, numbers, strings, times
 from jupyter_dra.cel.declarations import FORMAT_NAMES
-from jupyter_dra.cel.meter import Frame, checked_size, charge, no_overload
+from jupyter_dra.cel.meter import Frame, charge, checked_size, no_overload
 from jupyter_dra.cel.network import Cidr, Ip, Url
 from jupyter_dra.cel.values import (
     NONE,
@@ -206,8 +206,10 @@ def _conversions(add: _Library) -> None:
         ("int", int),
     ):
         add.add(name, (kind,), lambda value: value)
-    for name, kind in (("string", str), ("timestamp", Timestamp), ("uint", UInt), ("dyn", object)):
-        add.add(name, (kind,), lambda value: value)
+    same: dict[str, type] = {"bool": bool, "bytes": bytes, "double": float, "duration": Duration, "int": int}
+    same |= {"string": str, "timestamp": Timestamp, "uint": UInt, "dyn": object}
+    for name, own in same.items():
+        add.add(name, (own,), lambda value: value)
     add.add("bool", (str,), conversions.text_to_bool)
     add.add("bytes", (str,), conversions.text_to_bytes)
     add.add("double", (int,), float)

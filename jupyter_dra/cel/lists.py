@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import math
+from itertools import pairwise
 
 from jupyter_dra.cel.equality import settled_equal
 from jupyter_dra.cel.meter import Frame, charge, checked_size
@@ -27,7 +27,7 @@ def compare_values(left: object, right: object) -> int:
     numbers = (int, UInt, float)
     if not (kind is other and kind in _COMPARABLE) and not (kind in numbers and other in numbers):
         raise EvalError("no such overload")
-    if isinstance(left, float) and math.isnan(left) or isinstance(right, float) and math.isnan(right):
+    if left != left or right != right:
         return -1
     return -1 if left < right else int(left > right)  # type: ignore[operator]
 
@@ -43,7 +43,7 @@ def _ordered(frame: Frame, values: list[object]) -> list[object]:
 
 def is_sorted(frame: Frame, values: list[object]) -> bool:
     _ordered(frame, values)
-    return all(compare_values(one, two) <= 0 for one, two in zip(values, values[1:], strict=False))
+    return all(compare_values(one, two) <= 0 for one, two in pairwise(values))
 
 
 def minimum(frame: Frame, values: list[object]) -> object:

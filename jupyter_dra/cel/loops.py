@@ -91,7 +91,7 @@ def _quantifier(source: Closure, walk: Walk, body: Closure, decides: bool) -> Cl
         first: EvalError | None = None
         for _ in walk(frame, source(frame)):
             try:
-                value = body(frame)
+                value: object = body(frame)
             except EvalError as error:
                 first = first or error
                 continue

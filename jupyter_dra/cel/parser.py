@@ -14,7 +14,10 @@ from jupyter_dra.model.limits import INT64_MAX
 __all__ = ["MAX_DEPTH", "parse"]
 
 MAX_DEPTH = 250
-_START = "{'[', '{', '(', '.', '-', '!', 'true', 'false', 'null', NUM_FLOAT, NUM_INT, NUM_UINT, STRING, BYTES, IDENTIFIER}"
+_START = (
+    "{'[', '{', '(', '.', '-', '!', 'true', 'false', 'null',"
+    " NUM_FLOAT, NUM_INT, NUM_UINT, STRING, BYTES, IDENTIFIER}"
+)
 _RELATIONS = frozenset(("==", "!=", "<", "<=", ">", ">=", "in"))
 _PRECEDENCE = {"||": 1, "&&": 2, **dict.fromkeys(_RELATIONS, 3), "+": 4, "-": 4, "*": 5, "/": 5, "%": 5}
 _NAMES = {operator: f"_{operator}_" for operator in _PRECEDENCE}

@@ -17,15 +17,21 @@ from jupyter_dra.cel.parser import parse
 from jupyter_dra.cel.strings import display
 from jupyter_dra.cel.syntax import Node
 from jupyter_dra.cel.validators import validate_literals
-from jupyter_dra.cel.values import EvalError, StepsExhausted
+from jupyter_dra.cel.values import EvalError, StepsExhausted, TrapRead
 from jupyter_dra.errors import CELRuntimeError
 from jupyter_dra.model import Device
 from jupyter_dra.model.limits import CEL_EXPRESSION_MAX
 
-__all__ = ["Selector", "compile_selector"]
+__all__ = ["Outcome", "Selector", "compile_selector"]
 
-_KEY_HINT_1_37 = ". consider using CEL optional chaining (.? followed by orValue()) or guarding the check with has() for optional fields"
+_KEY_HINT_1_37 = (
+    ". consider using CEL optional chaining (.? followed by orValue())"
+    " or guarding the check with has() for optional fields"
+)
 COST_EXCEEDED = "actual cost limit exceeded"
+
+
+Outcome = bool | CELRuntimeError
 
 
 class Selector:
@@ -57,20 +63,31 @@ class Selector:
         return self.run(view)
 
     def run(self, view: DeviceView) -> bool:
-        """The same for a prepared device."""
+        """The same for a prepared device, without a look at what it is."""
+        outcome = self.outcome(view)
+        if isinstance(outcome, CELRuntimeError):
+            raise outcome
+        if outcome is None:
+            raise CELRuntimeError("a profile's placeholder was read")
+        return outcome
+
+    def outcome(self, view: DeviceView) -> Outcome | None:
+        """True, False, the error as a value, or None where the view is a profile and a placeholder was read."""
         frame: list[Any] = [None] * self._slots
         frame[0], frame[1] = view, STEPS
         try:
             value = self._program(frame)
+            if value is True or value is False:
+                return value
+            return CELRuntimeError(_not_bool(frame, value))
+        except TrapRead:
+            return None
         except EvalError as error:
-            raise CELRuntimeError(str(error)) from None
+            return CELRuntimeError(str(error))
         except StepsExhausted:
-            raise CELRuntimeError(COST_EXCEEDED, params={"reason": "cost"}) from None
+            return CELRuntimeError(COST_EXCEEDED, params={"reason": "cost"})
         except RecursionError:
-            raise CELRuntimeError("the values are nested too deeply to be compared") from None
-        if value is True or value is False:
-            return value
-        raise CELRuntimeError(_not_bool(frame, value))
+            return CELRuntimeError("the values are nested too deeply to be compared")
 
 
 def _not_bool(frame: list[Any], value: object) -> str:

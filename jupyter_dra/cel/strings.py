@@ -158,7 +158,21 @@ _TAKES: dict[str, frozenset[str]] = {
     "o": frozenset(("int", "uint")),
 }
 _PRINTED = frozenset(
-    "string bool bytes int uint double map list type duration timestamp null dyn error".split()
+    (
+        "string",
+        "bool",
+        "bytes",
+        "int",
+        "uint",
+        "double",
+        "map",
+        "list",
+        "type",
+        "duration",
+        "timestamp",
+        "null",
+    )
+    + ("dyn", "error")
 )
 
 

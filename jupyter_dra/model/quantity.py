@@ -237,8 +237,9 @@ def _suffix(suffix: str, text: str) -> tuple[int, str]:
 def _shifted(number: int, places: int) -> int:
     """number * 10**places, rounded away from zero."""
     if places >= 0:
-        return number * 10**places
-    size = -(-abs(number) // 10**-places)
+        shifted: int = number * 10**places
+        return shifted
+    size: int = -(-abs(number) // 10**-places)
     return size if number >= 0 else -size
 
 
