@@ -13,17 +13,21 @@ __all__ = ["Need", "consumed_amounts", "plain_fit", "share_need", "share_problem
 
 @dataclass(frozen=True, slots=True)
 class Need:
-    """What one share takes of every capacity: ``(key, amount, whole value)``, amounts in nanos, and their texts."""
+    """What one share takes of every capacity: ``(key, amount, whole value)``, amounts in nanos, and their texts.
+
+    ``drifting`` are the keys whose amount upstream adds up in place: amounts asked for with a fraction (``7.5Gi``)
+    that a request policy lets through as they are.
+    """
 
     amounts: tuple[tuple[str, int, int], ...]
     texts: tuple[tuple[str, str], ...]
+    drifting: frozenset[str] = frozenset()
 
     def fits(self, held: Mapping[str, int], picked: Mapping[str, int]) -> bool:
         """Tell whether the share fits beside what is held already and picked in this attempt."""
-        for key, amount, value in self.amounts:
-            if amount + held.get(key, 0) + picked.get(key, 0) > value:
-                return False
-        return True
+        return all(
+            amount + held.get(key, 0) + picked.get(key, 0) <= value for key, amount, value in self.amounts
+        )
 
 
 def share_need(kind: DeviceKind, requests: Mapping[str, Quantity]) -> Need | None:
@@ -32,13 +36,16 @@ def share_need(kind: DeviceKind, requests: Mapping[str, Quantity]) -> Need | Non
         return None
     amounts: list[tuple[str, int, int]] = []
     texts: list[tuple[str, str]] = []
+    drifting: set[str] = set()
     for key, entry in kind.capacity.items():
         amount = _amount(entry, requests.get(key))
         if amount is None:
             return None
         amounts.append((key, amount.nanos, entry.value.nanos))
         texts.append((key, amount.text))
-    return Need(tuple(amounts), tuple(texts))
+        if amount is requests.get(key) and amount.fast is None and entry.default is not None:
+            drifting.add(key)
+    return Need(tuple(amounts), tuple(texts), frozenset(drifting))
 
 
 def share_problem(kind: DeviceKind, requests: Mapping[str, Quantity]) -> str | None:

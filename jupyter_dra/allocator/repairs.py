@@ -34,12 +34,15 @@ class Repairs:
     ``counters_by_driver``: counters are kept by driver and pool, not by the pool's name alone.
     ``distinct_compares_all``: distinctAttribute compares with every earlier pick of a request.
     ``all_rejects_node_only``: All over a broken pool rejects the node instead of ending the attempt.
+    ``fractions_kept``: an amount of capacity asked for with a fraction stays what it is while devices are tried.
+        Upstream adds up such amounts in place (``CmpRequestOverCapacity``); no repair is known, so this one is off.
     """
 
     counters_returned: bool = True
     counters_by_driver: bool = True
     distinct_compares_all: bool = True
     all_rejects_node_only: bool = True
+    fractions_kept: bool = False
 
     @staticmethod
     def from_dict(switches: Mapping[str, bool]) -> Repairs:

@@ -71,7 +71,13 @@ class _Attempt:
         self.numbers: list[int] = [body.count for body in claims.bodies]
         self.lists: list[list[int]] = [[] for _ in claims.bodies]
         self.candidates: list[list[int] | None] = [None] * len(claims.bodies)
-        self.shortcuts = features.repairs.complete and not any(token.fails for token in site.tokens)
+        self.drift: dict[tuple[int, str], int] = {}
+        drifting = not features.repairs.fractions_kept and any(
+            need is not None and need.drifting for token in site.tokens for need in token.needs
+        )
+        self.shortcuts = (
+            features.repairs.complete and not drifting and not any(token.fails for token in site.tokens)
+        )
 
     # Preparation: validateDeviceRequest and the limit of 32 results per claim.
 
@@ -287,7 +293,7 @@ class _Attempt:
         if self._in_use(body, position):
             return False
         need = token.needs[body.index]
-        if not body.all and not self._has_room(position, need):
+        if not body.all and not self._has_room(body, position, need):
             return False
         started = token.shared and (position in self.site.held or bool(self.shares.get(position)))
         charges = bool(token.consumes) and not started
@@ -301,7 +307,7 @@ class _Attempt:
                 raise self._unsatisfied(body, position)
             self._reject(position, charges)
             return False
-        if body.all and not self._has_room(position, need):
+        if body.all and not self._has_room(body, position, need):
             if self.features.repairs.counters_returned:
                 self.constraints.remove(body, token.values)
                 self._reject(position, charges)
@@ -314,14 +320,23 @@ class _Attempt:
         self.picks.append(Pick(body, position, need))
         return True
 
-    def _has_room(self, position: int, need: Need | None) -> bool:
+    def _has_room(self, body: Body, position: int, need: Need | None) -> bool:
         if need is None:
             return True
         picked: dict[str, int] = {}
         for share in self.shares.get(position, ()):
             for key, amount in share.items():
                 picked[key] = picked.get(key, 0) + amount
-        return need.fits(self.site.held_amounts(position), picked)
+        held = self.site.held_amounts(position)
+        if not need.drifting or self.features.repairs.fractions_kept:
+            return need.fits(held, picked)
+        for key, amount, value in need.amounts:
+            wanted = amount + self.drift.get((body.index, key), 0)
+            if key in need.drifting and key in picked and key not in held:
+                self.drift[body.index, key] = wanted - amount + picked[key]
+            if wanted + held.get(key, 0) + picked.get(key, 0) > value:
+                return False
+        return True
 
     def _reject(self, position: int, charged: bool) -> None:
         if charged and self.features.repairs.counters_returned:

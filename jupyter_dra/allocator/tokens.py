@@ -105,9 +105,7 @@ class TokenTable:
         tolerated = tuple(self._tolerates(body, kind) for body in self.claims.bodies)
         values = tuple(device.attribute(name) for name in self.claims.attributes)
         consumes = kind.consumes if self.features.partitionable_devices else ()
-        amounts = tuple(None if need is None else need.amounts for need in needs)
-        texts_of_needs = tuple(None if need is None else need.texts for need in needs)
-        shape_key = (tuple(results), tolerated, amounts, texts_of_needs, shared, consumes)
+        shape_key = (tuple(results), tolerated, tuple(needs), shared, consumes)
         key = (shape_key, values)
         token = self._by_key.get(key)
         if token is None:

@@ -116,14 +116,14 @@ def by_faults(result: Any) -> Any:
     return expected(result)
 
 
-@pytest.mark.parametrize("case", named(), ids=lambda case: case["id"])
+@pytest.mark.parametrize("case", list(named()), ids=lambda case: case["id"])
 def test_a_named_rule_is_answered_with_every_repair_applied(case: dict[str, Any]) -> None:
     for node in case["nodes"]:
         wanted = right_answer(case)[node["name"]]
         assert answer(case, node, case.get("features")) == expected(wanted), node["name"]
 
 
-@pytest.mark.parametrize("case", named(), ids=lambda case: case["id"])
+@pytest.mark.parametrize("case", list(named()), ids=lambda case: case["id"])
 def test_a_named_rule_is_answered_as_recorded_with_the_repairs_switched_off(case: dict[str, Any]) -> None:
     features = {**case.get("features", {}), "repairs": Repairs.none()}
     for node in case["nodes"]:
