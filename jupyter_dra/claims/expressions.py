@@ -95,8 +95,9 @@ def _attributes(
 
 
 def _words(where: str, attributes: Iterable[str], names: Iterable[str]) -> str:
-    escaped = "|".join(_META.sub(r"\\\1", name) for name in names)
-    pattern = string_literal(f"(?i)(^|[^a-z0-9])({escaped})([^a-z0-9]|$)")
+    escaped = [_META.sub(r"\\\1", name) for name in names]
+    words = escaped[0] if len(escaped) == 1 else f"({'|'.join(escaped)})"
+    pattern = string_literal(f"(?i)(^|[^a-z0-9]){words}([^a-z0-9]|$)")
     tests = []
     for attribute in attributes:
         value = f"device.attributes[{where}].{attribute}"
@@ -158,10 +159,16 @@ def _read_words(where: str, text: str) -> Iterable[tuple[str, Any, str]]:
         yield "profile", name, profile(where, name)
     match = re.search(rf"\.matches\({_STRING}\)", text)
     pattern = _unquoted(match[1]) if match else None
-    words = re.fullmatch(r"\(\?i\)\(\^\|\[\^a-z0-9\]\)\((.*)\)\(\[\^a-z0-9\]\|\$\)", pattern or "", re.DOTALL)
+    words = re.fullmatch(
+        r"\(\?i\)\(\^\|\[\^a-z0-9\]\)(?:\((.*)\)|(.*))\(\[\^a-z0-9\]\|\$\)", pattern or "", re.DOTALL
+    )
     if words is None:
         return
-    names = [re.sub(r"\\(.)", r"\1", one, flags=re.DOTALL) for one in _ALTERNATIVE.findall(words[1]) if one]
+    names = [
+        re.sub(r"\\(.)", r"\1", one, flags=re.DOTALL)
+        for one in _ALTERNATIVE.findall(words[1] if words[1] is not None else words[2])
+        if one
+    ]
     yield "product", names, product(where, names)
     yield "architecture", names, architecture(where, names)
 
