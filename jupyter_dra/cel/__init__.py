@@ -5,7 +5,7 @@ from jupyter_dra.cel.issues import Issue, SelectorCompileError
 from jupyter_dra.cel.literals import string_literal
 from jupyter_dra.cel.profiles import ProfileTable
 from jupyter_dra.cel.results import Results
-from jupyter_dra.cel.selector import Outcome, Selector, compile_selector
+from jupyter_dra.cel.selector import Outcome, Selector, compile_selector, constant_problems
 
 __all__ = [
     "DeviceView",
@@ -16,5 +16,6 @@ __all__ = [
     "Selector",
     "SelectorCompileError",
     "compile_selector",
+    "constant_problems",
     "string_literal",
 ]

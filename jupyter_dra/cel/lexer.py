@@ -10,23 +10,10 @@ from jupyter_dra.cel.values import UInt
 
 __all__ = ["RESERVED", "Token", "tokenize"]
 
-RESERVED = frozenset(
-    (
-        "as",
-        "break",
-        "const",
-        "continue",
-        "else",
-        "for",
-        "function",
-        "if",
-        "import",
-        "let",
-        "loop",
-        "namespace",
-    )
-    + ("package", "return", "var", "void", "while")
+_RESERVED = (
+    "as break const continue else for function if import let loop namespace package return var void while"
 )
+RESERVED = frozenset(_RESERVED.split())
 _WORDS = frozenset(("true", "false", "null", "in"))
 _ESCAPE = r"""\\(?:[abfnrtv"'`\\?]|[xX][0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|[0-3][0-7]{2})"""
 _QUOTED = (

@@ -10,19 +10,19 @@ from jupyter_dra.cel import kinds
 from jupyter_dra.cel.checker import Problem, check
 from jupyter_dra.cel.device import DeviceView
 from jupyter_dra.cel.evaluator import Closure, ProgramProblem, build
-from jupyter_dra.cel.hints import hint_for, hint_for_syntax
+from jupyter_dra.cel.hints import hint_for, hint_for_runtime, hint_for_syntax
 from jupyter_dra.cel.issues import Issue, SelectorCompileError, SyntaxProblem
 from jupyter_dra.cel.meter import STEPS
 from jupyter_dra.cel.parser import parse
 from jupyter_dra.cel.strings import display
 from jupyter_dra.cel.syntax import Node
-from jupyter_dra.cel.validators import validate_literals
+from jupyter_dra.cel.validators import failing_constants, validate_literals
 from jupyter_dra.cel.values import EvalError, StepsExhausted, TrapRead
 from jupyter_dra.errors import CELRuntimeError
 from jupyter_dra.model import Device
 from jupyter_dra.model.limits import CEL_EXPRESSION_MAX
 
-__all__ = ["Outcome", "Selector", "compile_selector"]
+__all__ = ["Outcome", "Selector", "compile_selector", "constant_problems"]
 
 _KEY_HINT_1_37 = (
     ". consider using CEL optional chaining (.? followed by orValue())"
@@ -83,11 +83,18 @@ class Selector:
         except TrapRead:
             return None
         except EvalError as error:
-            return CELRuntimeError(str(error))
+            message = str(error)
+            return CELRuntimeError(message, next_step=hint_for_runtime(message))
         except StepsExhausted:
             return CELRuntimeError(COST_EXCEEDED, params={"reason": "cost"})
         except RecursionError:
             return CELRuntimeError("the values are nested too deeply to be compared")
+
+
+def constant_problems(selector: Selector) -> tuple[Issue, ...]:
+    """Constants the server accepts and every evaluation fails on: ``quantity("40GB")``, ``semver("1.2")``."""
+    found = [Issue(message, at) for at, message in failing_constants(selector.node)]
+    return tuple(sorted(found, key=lambda issue: issue.offset))
 
 
 def _not_bool(frame: list[Any], value: object) -> str:
@@ -125,7 +132,7 @@ def version_of(text: str) -> tuple[int, int]:
 def _compiled(text: str, version: tuple[int, int]) -> Selector:
     if len(text.encode("utf-8", "surrogatepass")) > CEL_EXPRESSION_MAX:
         message = f"Too long: may not be more than {CEL_EXPRESSION_MAX} bytes"
-        raise SelectorCompileError(text, (Issue(message, 0),), stage="length")
+        raise _refused(text, [Problem(message, 0)], "length")
     try:
         return _compile(text, version)
     except RecursionError:

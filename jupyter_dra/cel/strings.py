@@ -157,23 +157,8 @@ _TAKES: dict[str, frozenset[str]] = {
     "X": frozenset(("int", "uint", "string", "bytes")),
     "o": frozenset(("int", "uint")),
 }
-_PRINTED = frozenset(
-    (
-        "string",
-        "bool",
-        "bytes",
-        "int",
-        "uint",
-        "double",
-        "map",
-        "list",
-        "type",
-        "duration",
-        "timestamp",
-        "null",
-    )
-    + ("dyn", "error")
-)
+_PRINTED_KINDS = "string bool bytes int uint double map list type duration timestamp null dyn error"
+_PRINTED = frozenset(_PRINTED_KINDS.split())
 
 
 def check_format(text: str, given: Sequence[Type]) -> None:

@@ -16,6 +16,7 @@ __all__ = [
     "MapLiteral",
     "Node",
     "Select",
+    "children",
 ]
 
 
@@ -114,3 +115,20 @@ class Bind(Node):
     name: str
     value: Node
     body: Node
+
+
+def children(node: Node) -> list[Node]:
+    """The nodes directly below a node, in the order of the text."""
+    if isinstance(node, (Select, Has)):
+        return [node.operand]
+    if isinstance(node, Call):
+        return node.args if node.target is None else [node.target, *node.args]
+    if isinstance(node, Logic):
+        return node.terms
+    if isinstance(node, ListLiteral):
+        return node.elements
+    if isinstance(node, MapLiteral):
+        return [part for pair in zip(node.keys, node.values, strict=True) for part in pair]
+    if isinstance(node, Comprehension):
+        return [node.range, *([node.condition] if node.condition is not None else []), node.body]
+    return [node.value, node.body] if isinstance(node, Bind) else []

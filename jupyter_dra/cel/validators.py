@@ -8,16 +8,18 @@ from jupyter_dra.cel import regex, times
 from jupyter_dra.cel.checker import Checked, Problem
 from jupyter_dra.cel.kinds import DYN, Type, format_type
 from jupyter_dra.cel.strings import check_format
-from jupyter_dra.cel.syntax import Call, ListLiteral, Literal, Node
+from jupyter_dra.cel.syntax import Call, ListLiteral, Literal, Node, children
 from jupyter_dra.cel.values import EvalError
+from jupyter_dra.errors import QuantityError, VersionError
+from jupyter_dra.model import Quantity, Semver
 
-__all__ = ["validate_literals"]
+__all__ = ["failing_constants", "validate_literals"]
 
 
 def validate_literals(checked: Checked) -> list[Problem]:
     """Literal patterns, durations, timestamps, format texts, and lists and maps of mixed types."""
     exempt = {id(call.args[0]) for call, _ in checked.calls if _is_format(call)}
-    problems = [problem for call, types in checked.calls for problem in _call_problems(call, types, checked)]
+    problems = [problem for call, _ in checked.calls for problem in _call_problems(call, checked)]
     for literal, parts, given in checked.literals:
         if id(literal) not in exempt:
             problems += _mixed(parts, given)
@@ -35,26 +37,24 @@ def _mixed(parts: list[Node], given: list[Type]) -> Iterator[Problem]:
             yield Problem(message, part.at, part, (given[0], kind))
 
 
-def _call_problems(call: Call, types: list[Type], checked: Checked) -> Iterator[Problem]:
+def _call_problems(call: Call, checked: Checked) -> Iterator[Problem]:
     name = call.function
     if name == "matches":
         pattern = call.args[-1] if call.args else None
         if isinstance(pattern, Literal) and isinstance(pattern.value, str):
             try:
                 regex.compiled(pattern.value)
-            except EvalError as error:
-                yield Problem("invalid matches argument", pattern.at, call, ())
-                del error
+            except EvalError:
+                yield Problem("invalid matches argument", pattern.at, call)
     elif name in ("duration", "timestamp") and call.target is None and len(call.args) == 1:
         argument = call.args[0]
         if isinstance(argument, Literal) and isinstance(argument.value, str):
             try:
                 (times.parse_duration if name == "duration" else times.parse_timestamp)(argument.value)
             except EvalError:
-                yield Problem(f"invalid {name} argument", argument.at, call, ())
+                yield Problem(f"invalid {name} argument", argument.at, call)
     elif _is_format(call) and isinstance(call.target, Literal) and isinstance(call.target.value, str):
         yield from _format_problems(call, call.target.value, checked)
-    del types
 
 
 def _format_problems(call: Call, text: str, checked: Checked) -> Iterator[Problem]:
@@ -65,4 +65,28 @@ def _format_problems(call: Call, text: str, checked: Checked) -> Iterator[Proble
     try:
         check_format(text, given)
     except EvalError as error:
-        yield Problem(str(error), argument.at, call, ())
+        yield Problem(str(error), argument.at, call)
+
+
+def failing_constants(node: Node) -> Iterator[tuple[int, str]]:
+    """Position and reason of literal quantities and versions that cannot be read; depth first."""
+    stack = [node]
+    while stack:
+        part = stack.pop()
+        stack += children(part)
+        if (
+            not isinstance(part, Call)
+            or part.target is not None
+            or part.function not in ("quantity", "semver")
+        ):
+            continue
+        values = [arg.value for arg in part.args if isinstance(arg, Literal)]
+        if len(values) != len(part.args) or not values or not isinstance(values[0], str):
+            continue
+        try:
+            if part.function == "quantity":
+                Quantity.parse(values[0])
+            else:
+                Semver.parse(values[0], len(values) > 1 and values[1] is True)
+        except (QuantityError, VersionError) as error:
+            yield part.args[0].at, error.message
