@@ -38,9 +38,13 @@ def utc(at: float | None = None) -> str:
 
 
 def private_folder(path: str) -> str:
-    """Make a folder that only this account may enter; an existing one is closed to others."""
+    """Make a folder that only this account may enter; an existing one of our own is closed to others.
+
+    The mounted memory volume belongs to root and stays as it is: what we put into it is private by itself.
+    """
     os.makedirs(path, mode=0o700, exist_ok=True)
-    os.chmod(path, 0o700)
+    if os.stat(path).st_uid == os.getuid():
+        os.chmod(path, 0o700)
     return path
 
 

@@ -61,6 +61,7 @@ class Relay:
         self._dialer: Dialer | None = None
         self._changed = asyncio.Event()
         self._tasks: dict[str, set[asyncio.Task[None]]] = {channel: set() for channel in CHANNELS}
+        self._joined: set[asyncio.Task[None]] = set()
         self._missing = dict.fromkeys(AWAITED, 0)
         self.refused = 0
 
@@ -76,10 +77,25 @@ class Relay:
             return
         self._folder = _private_folder(self._parent)
         for channel, port in CHANNELS.items():
-            path = f"{self._folder}/k-{port}"
+            path = f"{self._folder}/r-{port}"
             self._servers.append(await asyncio.start_unix_server(self._accept(channel), path, limit=CHUNK))
             os.chmod(path, 0o600)
             self._ports[channel] = port
+        self.restore()
+
+    def restore(self) -> None:
+        """Put the endpoints' names back.
+
+        jupyter_client removes "its" ipc files at every restart (manager.py, cleanup_resources), so the names it
+        knows are links to our sockets.
+        """
+        if self._folder is None:
+            return
+        for port in CHANNELS.values():
+            try:
+                os.symlink(f"r-{port}", f"{self._folder}/k-{port}")
+            except FileExistsError:
+                continue
 
     def connection_info(self) -> dict[str, Any]:
         """What a connection file holds: our endpoints with the kernel's keys (``key`` as bytes).
@@ -128,6 +144,11 @@ class Relay:
             for task in tasks:
                 task.cancel()
 
+    def cut_joined(self) -> None:
+        """Close the connections to a kernel that is dead; those that wait for the next one stay."""
+        for task in self._joined:
+            task.cancel()
+
     @property
     def open_connections(self) -> int:
         return sum(len(tasks) for tasks in self._tasks.values())
@@ -159,11 +180,14 @@ class Relay:
         return accepted
 
     async def _serve(self, channel: str, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        assert task is not None
         try:
             stream = await self._dial(channel, reader)
             if stream is None:
                 return
             self._missing[channel] = max(0, self._missing.get(channel, 0) - 1)
+            self._joined.add(task)
             copies = [
                 asyncio.ensure_future(_copy(reader, stream)),
                 asyncio.ensure_future(_copy(stream, writer)),
@@ -180,6 +204,7 @@ class Relay:
         except asyncio.CancelledError:
             pass  # cut on purpose
         finally:
+            self._joined.discard(task)
             writer.close()
 
     async def _dial(self, channel: str, reader: asyncio.StreamReader) -> Any:

@@ -170,8 +170,8 @@ def collect(folder: str | None = None, root: str | None = None) -> dict[str, Any
     return {
         "as_of": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
         "sources": sources,
-        "session": told.get("session") if isinstance(told.get("session"), dict) else None,
-        "claim": told.get("claim") if isinstance(told.get("claim"), dict) else None,
+        "session": _session(told) if session else None,
+        "claim": _claim(told),
         "devices": devices,
         "kernel": told.get("kernel") if isinstance(told.get("kernel"), dict) else None,
         "lease": told.get("lease") if isinstance(told.get("lease"), dict) else None,
@@ -180,6 +180,19 @@ def collect(folder: str | None = None, root: str | None = None) -> dict[str, Any
         "written_at": told.get("written_at"),
         "comparison": compare(devices, told.get("seen")),
     }
+
+
+def _session(told: Mapping[str, Any]) -> dict[str, Any]:
+    requirement = told.get("requirement")
+    tier = requirement.get("tier") if isinstance(requirement, dict) else None
+    names = ("name", "namespace", "node", "pod", "image", "kernel_id", "notebooks", "kernels", "price")
+    found: dict[str, Any] = {name: told.get(name) for name in names}
+    found.update(id=told.get("session"), tier=tier, simulated=told.get("simulated") is True)
+    return found
+
+
+def _claim(told: Mapping[str, Any]) -> dict[str, Any] | None:
+    return {"name": told["claim"], "namespace": told.get("namespace")} if told.get("claim") else None
 
 
 def card() -> Any:

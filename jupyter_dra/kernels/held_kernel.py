@@ -1,0 +1,140 @@
+"""One kernel of a session as this process holds it: its relay, its control connection, whether it is alive.
+
+All methods are awaited on the service's background loop (the provisioner hops there).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Mapping
+from typing import Any
+
+from ..errors import DRAError, NotFoundError, SessionEnded
+from ..sessions.ports import KernelHandle, SessionEvent
+from .control import PodControl
+from .credentials import PodCredentials
+from .relay import Relay
+
+log = logging.getLogger(__name__)
+
+GONE_STATES = ("releasing", "ended")
+ENDED_SECONDS = 60.0
+
+
+class HeldKernel:
+    """Keeps the relay of one kernel pointed at its pod, and answers for the kernel process.
+
+    Args:
+        service: a `sessions.service.Sessions`.
+        handle: from ``service.ready``.
+    """
+
+    def __init__(self, service: Any, handle: KernelHandle) -> None:
+        self.service = service
+        self.session_id = handle.session_id
+        self.kernel_id = handle.kernel_id
+        self.relay = Relay(handle.kernel_id)
+        self._handle = handle
+        self._unsubscribe: Any = None
+
+    async def open(self) -> dict[str, Any]:
+        """Open the endpoints and follow the session; returns the connection info for Jupyter."""
+        await self.relay.open()
+        self._point(self._handle)
+        self._unsubscribe = self.service.subscribe(self._changed)
+        return self.relay.connection_info()
+
+    def _point(self, handle: KernelHandle) -> None:
+        assert isinstance(handle.credentials, PodCredentials)
+        self._handle = handle
+        self.relay.retarget(handle.target, handle.credentials)
+
+    def _changed(self, event: SessionEvent) -> None:
+        """Called by the service on its loop: the pod or the way to it may be another one now."""
+        if event.id == self.session_id and event.change in ("kernels", "state"):
+            task = asyncio.ensure_future(self._follow())
+            task.add_done_callback(lambda done: done.cancelled() or done.exception())
+
+    async def _follow(self) -> None:
+        record = await self.service.get(self.session_id)
+        if record.state == "running":
+            handle = await self.service.ready(self.session_id, self.kernel_id)
+            if handle.target is not self._handle.target:
+                self._point(handle)
+            self._handle = handle
+
+    async def control(self) -> PodControl:
+        """The connection to podside now; raises SessionEnded or ClusterError."""
+        handle = await self.service.ready(self.session_id, self.kernel_id)
+        self._handle = handle
+        assert isinstance(handle.control, PodControl)
+        return handle.control
+
+    async def ending(self) -> Mapping[str, Any] | None:
+        """Why the kernel is dead (``code``, ``exit_code``, ``message``, ``final``); None while it is alive.
+
+        ``final``: the pod is gone or going, so it cannot be restarted in place.
+        """
+        try:
+            record = (await self.service.get(self.session_id)).as_dict()
+        except NotFoundError:
+            return {"code": "exited", "exit_code": None, "message": "The session is gone.", "final": True}
+        if record["state"] in GONE_STATES:
+            ended = record["ended"] or {}
+            return {"code": "stopped", "exit_code": None, "message": None, **ended, "final": True}
+        kernel = next((entry for entry in record["kernels"] if entry["id"] == self.kernel_id), None)
+        if kernel is None:
+            return {"code": "stopped", "exit_code": None, "message": "The kernel was ended.", "final": True}
+        if kernel["state"] != "dead":
+            return None
+        death: Mapping[str, Any] = next(
+            (e for e in reversed(_history(record)) if e.get("event") == "died"), {}
+        )
+        return {"code": "crashed", "exit_code": None, "message": None, **death, "final": False}
+
+    async def start(self, *, auto: bool) -> None:
+        """Start the dead kernel again in its pod, and wait until open clients are connected to the new one."""
+        self.relay.restore()
+        control = await self.control()
+        self.relay.cut_joined()
+        state = await control.start(auto=auto)
+        if state.get("state") == "running":
+            await control.restart()
+        await self.relay.settled()
+
+    async def expect_shutdown(self) -> None:
+        await (await self.control()).expect_shutdown()
+
+    async def interrupt(self) -> None:
+        await (await self.control()).interrupt()
+
+    async def kill(self) -> None:
+        """Kill the kernel process; its pod and device stay."""
+        await (await self.control()).kill()
+
+    async def release(self, *, wait: bool) -> None:
+        """Give the kernel back; with ``wait`` until nothing of the session is left if it was the last."""
+        try:
+            record = await self.service.stop_kernel(self.session_id, self.kernel_id)
+            if wait and record.state != "running":
+                async with asyncio.timeout(ENDED_SECONDS):
+                    await self.service.ended(self.session_id)
+        except (NotFoundError, SessionEnded):
+            pass
+        except TimeoutError:
+            log.warning("The session %s is still giving its device back", self.session_id)
+        except DRAError as error:
+            log.warning("The session %s could not be ended: %s", self.session_id, error.message)
+        await self.close()
+
+    async def close(self) -> None:
+        """Remove the endpoints and stop following; the kernel goes on."""
+        if self._unsubscribe is not None:
+            self._unsubscribe()
+            self._unsubscribe = None
+        await self.relay.close()
+
+
+def _history(record: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    return [entry for entry in record.get("history") or [] if isinstance(entry, dict)]

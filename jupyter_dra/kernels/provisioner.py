@@ -1,0 +1,358 @@
+"""``dra-provisioner``: what jupyter_client calls to start, watch and end a kernel in a session.
+
+Order of calls and their traps follow jupyter_client/manager.py and provisioning/provisioner_base.py: a failed launch
+gets no cleanup, restart is told only to ``cleanup``, and with a blocking manager nobody runs the caller's loop after
+the start. All work therefore happens on the session service's own loop.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+from collections.abc import Coroutine, Mapping
+from dataclasses import fields
+from pathlib import Path
+from typing import Any, TypeVar, cast
+
+from jupyter_client.connect import KernelConnectionInfo
+from jupyter_client.provisioning.provisioner_base import KernelProvisionerBase
+from traitlets import Any as AnyTrait
+from traitlets import Bool, Unicode, default
+
+from ..claims import Requirement
+from ..claims.sizes import parse_duration
+from ..errors import DRAError, InputError, RefusedError
+from ..sessions.identity import data_folder
+from ..sessions.ports import KernelChoice, KernelHandle
+from .consent import Consents, NotebookFacts, read_notebook
+from .held_kernel import HeldKernel
+from .surroundings import Surroundings, look_around, own_sessions
+
+T = TypeVar("T")
+WISHES = tuple(field.name for field in fields(Requirement))
+ALIVE_SECONDS = 15.0
+
+
+class KernelNotStarted(DRAError):
+    """A start that was refused or failed; its text is what the front end shows."""
+
+    def __init__(self, error: DRAError) -> None:
+        text = error.message if error.next_step is None else f"{error.message} {error.next_step}"
+        super().__init__(text, code=error.code, object=error.object, path=error.path, params=error.params)
+
+
+def _wish(help: str) -> Any:
+    return AnyTrait(None, allow_none=True, help=help)
+
+
+class DRAProvisioner(KernelProvisionerBase):
+    """A kernel on an allocated device.
+
+    The kernelspec's ``metadata.kernel_provisioner.config`` holds requirement fields under their usual names, and
+    ``context``, ``kubeconfig`` and ``wait_for_device``. Inside a server with our extension
+    ``start_kernel(dra={"session_id": …})`` attaches to a session that is or becomes ready (``"kernel_id"`` names one of
+    its kernels;
+    default: the kernel manager's id).
+    """
+
+    tier = _wish("DeviceClass or tier name; empty means any GPU.")
+    vram = _wish("Device memory at least.")
+    max_vram = _wish("Device memory at most.")
+    count = _wish("How many devices.")
+    product = _wish("Product name or names.")
+    architecture = _wish("Architecture name or names.")
+    compute_capability = _wish("Condition, such as >=8.0.")
+    driver_version = _wish("Condition, such as >=550.")
+    where = _wish("CEL selectors.")
+    near = _wish("Companion requirements.")
+    align = _wish("Attribute that all devices share.")
+    spread = _wish("Attribute that differs between devices.")
+    or_else = _wish("Ordered alternatives.")
+    share = _wish("How the device is shared.")
+    tolerate = _wish("Device taints to accept.")
+    claim = _wish("An existing claim, template/NAME, or a manifest.")
+    kernel = _wish("Kernel inside the image.")
+    image = _wish("Image of the kernel pod.")
+    cpu = _wish("CPUs of the kernel pod.")
+    host_memory = _wish("Memory of the kernel pod.")
+    env = _wish("Environment of the kernel; kept in the pod's Secret.")
+    namespace = _wish("Namespace of the session.")
+    lease = _wish("How long the session may live.")
+    idle_timeout = _wish("How long the session may idle.")
+    name = _wish("Name of the session.")
+    volumes = _wish("Volumes the administrator offers.")
+
+    context = Unicode("", help="Kubeconfig context; 'local' is the local cluster.")
+    kubeconfig = Unicode("", help="Kubeconfig file.")
+    wait_for_device = Unicode("", help="How long to wait for a free device, such as 10m; empty: not at all.")
+    keep_session = Bool(
+        False, help="Leave the session alone at cleanup (a server that stops and keeps its kernels)."
+    )
+
+    @default("connection_info")
+    def _no_connection(self) -> dict[str, Any]:
+        return {}
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.connection_info = {}  # the base class shares one mapping between all instances
+        self._held: HeldKernel | None = None
+        self._service: Any = None
+        self._own = False
+        self._process = False
+        self._asked_to_end = False
+        self._crashed = False
+        self._final: Mapping[str, Any] | None = None
+        self._choice: dict[str, Any] = {}
+
+    @property
+    def _around(self) -> Surroundings:
+        return look_around(self.parent)
+
+    async def _on_loop(self, work: Coroutine[Any, Any, T]) -> T:
+        result: T = await self._service.loop.wrap(work)
+        return result
+
+    # --- starting -------------------------------------------------------------------------------------------
+
+    async def pre_launch(self, **kwargs: Any) -> dict[str, Any]:
+        """Keep what concerns us of the launch arguments; the server's environment is not forwarded (T17)."""
+        env: Mapping[str, str] = kwargs.get("env") or {}
+        return {
+            "cmd": list(self.kernel_spec.argv),
+            "cwd": kwargs.get("cwd"),
+            "dra": kwargs.get("dra"),
+            "session_name": env.get("JPY_SESSION_NAME"),
+        }
+
+    async def launch_kernel(self, cmd: list[str], **kwargs: Any) -> KernelConnectionInfo:
+        """Start in a session, or again in the same pod; returns the relay's endpoints.
+
+        Raises KernelNotStarted after having undone what was begun.
+        """
+        try:
+            if self._held is not None:
+                await self._start_again(self._held)
+            else:
+                await self._start_first(cmd, **kwargs)
+        except DRAError as error:
+            raise KernelNotStarted(error) from error
+        self._process, self._asked_to_end, self._crashed = True, False, False
+        return self.connection_info
+
+    async def _start_again(self, held: HeldKernel) -> None:
+        try:
+            await self._on_loop(held.start(auto=self._crashed))
+        except RefusedError as error:
+            if error.code == "restart-limit":
+                self._declare_dead()
+            raise
+
+    async def _start_first(self, cmd: list[str], **kwargs: Any) -> None:
+        attach = kwargs.get("dra") or {}
+        service = self._around.sessions
+        if attach and service is None:
+            raise InputError("There is no session service in this program to attach to.", code="session")
+        self._own = service is None
+        self._service = service or own_sessions(self.config, self.context or None, self.kubeconfig or None)
+        begun: str | None = None
+        try:
+            if attach:
+                session_id, kernel_id = (
+                    str(attach["session_id"]),
+                    str(attach.get("kernel_id") or self.kernel_id),
+                )
+            else:
+                session_id, kernel_id = await self._begin(cmd, kwargs.get("cwd"), kwargs.get("session_name"))
+                begun = session_id
+            handle = await self._service.ready(session_id, kernel_id)
+            self.connection_info = await self._hold(handle)
+        except BaseException:
+            await asyncio.shield(self._undo(begun))
+            raise
+
+    async def _begin(self, cmd: list[str], cwd: str | None, session_name: str | None) -> tuple[str, str]:
+        """Launch a session of our own for this kernel; returns its id and the kernel's."""
+        notebook = read_notebook(session_name) if session_name else None
+        if self._around.server is not None and notebook is not None:
+            await asyncio.to_thread(self._check_consent, notebook)
+        env = {str(key): str(value) for key, value in (self.kernel_spec.env or {}).items()}
+        if session_name:
+            env["JPY_SESSION_NAME"] = session_name
+        choice = KernelChoice(
+            argv=tuple(cmd),
+            env=env,
+            name=getattr(self.parent, "kernel_name", None) or "python3",
+            display_name=self.kernel_spec.display_name,
+            interrupt_mode=self.kernel_spec.interrupt_mode,
+        )
+        wish = self.wish(notebook)
+        name = wish.pop("name", None) or (Path(session_name).stem if session_name else None)
+        seconds = float(parse_duration(self.wait_for_device)) if self.wait_for_device else None
+        shown = self._around.relative(session_name) if notebook is not None else None
+        record = await self._service.launch(
+            wish, name=name, notebook=shown, kernel=choice, kernel_id=self.kernel_id, wait=seconds, cwd=cwd
+        )
+        if all(entry["id"] != self.kernel_id for entry in record.as_dict()["kernels"]):
+            # The same notebook has a start under way: this kernel joins that session.
+            await self._service.attach(
+                record.id, kernel=choice, kernel_id=self.kernel_id, notebook=shown, cwd=cwd
+            )
+        return record.id, self.kernel_id
+
+    def wish(self, notebook: NotebookFacts | None = None) -> dict[str, Any]:
+        """Requirement fields: the notebook's own wish over the kernelspec's."""
+        found = {name: getattr(self, name) for name in WISHES if getattr(self, name) is not None}
+        if notebook is not None:
+            found.update(notebook.wish)
+        return found
+
+    def _check_consent(self, notebook: NotebookFacts) -> None:
+        Consents(data_folder(os.environ, Path.home())).check(
+            notebook, getattr(self.parent, "kernel_name", "")
+        )
+
+    async def _hold(self, handle: KernelHandle) -> KernelConnectionInfo:
+        held = HeldKernel(self._service, handle)
+        info = await self._on_loop(held.open())
+        self._held = held
+        return cast(KernelConnectionInfo, info)
+
+    async def _undo(self, begun: str | None) -> None:
+        """A failed launch gets no cleanup call: end what we began, and leave no thread behind."""
+        if begun is not None:
+            try:
+                await self._service.stop(begun)
+                if self._own:
+                    await asyncio.wait_for(self._service.ended(begun), 60)
+            except (DRAError, TimeoutError) as error:
+                self.log.debug("undoing the launch of %s: %s", begun, error)
+        await self._leave_service()
+
+    async def _leave_service(self) -> None:
+        service, self._service = self._service, None
+        if self._own and service is not None:
+            await service.aclose(keep=True)
+
+    async def adopt(self, service: Any, handle: KernelHandle) -> KernelConnectionInfo:
+        """Take over a kernel that already runs (re-attach after a server restart); returns the connection info."""
+        self._service, self._own = service, False
+        self.connection_info = await self._hold(handle)
+        self._process = True
+        return self.connection_info
+
+    # --- watching -------------------------------------------------------------------------------------------
+
+    @property
+    def has_process(self) -> bool:
+        return self._process
+
+    async def _ending(self) -> Mapping[str, Any] | None:
+        if self._final is not None:
+            return self._final
+        if self._held is None or self._service is None or not self._service.loop.running:
+            return {"final": True}
+        try:
+            return await self._on_loop(self._held.ending())
+        except DRAError as error:
+            self.log.debug("the state of the kernel is not known now: %s", error.message)
+            return None  # a cluster out of reach is no dead kernel
+
+    async def poll(self) -> int | None:
+        """None while the kernel lives; its exit code (1 when unknown) afterwards.
+
+        Answers from what the session service last heard of podside and pod; sends nothing.
+        """
+        if not self._process:
+            return 0
+        ending = await self._ending()
+        if ending is None:
+            return None
+        if ending.get("final") and self._final is None:
+            self._final = ending
+            if not self._asked_to_end and self._declare_dead():
+                return None  # the restarter that asked has just been told; it must not try again
+        self._crashed = not self._asked_to_end
+        code = ending.get("exit_code")
+        return code if isinstance(code, int) else 1
+
+    def _declare_dead(self) -> bool:
+        """Tell the restarter's listeners that this kernel cannot come back; False where there is no restarter."""
+        restarter = getattr(self.parent, "_restarter", None)
+        if restarter is None:
+            return False
+        restarter.stop()
+        restarter._fire_callbacks("dead")
+        return True
+
+    async def wait(self) -> int | None:
+        """Wait until the kernel is dead."""
+        code: int | None = 0
+        for _ in range(int(ALIVE_SECONDS / 0.05)):
+            ending = await self._ending() if self._process else {}
+            if ending is not None:
+                code = ending.get("exit_code") or 0
+                break
+            await asyncio.sleep(0.05)
+        self._process = False
+        return code
+
+    # --- ending ---------------------------------------------------------------------------------------------
+
+    async def _ask(self, what: str) -> None:
+        """One request to podside; a kernel or session that is gone already is no error."""
+        if self._held is None or self._service is None or not self._service.loop.running or self._final:
+            return
+        try:
+            await self._on_loop(getattr(self._held, what)())
+        except DRAError as error:
+            self.log.debug("%s: %s", what, error.message)
+
+    async def send_signal(self, signum: int) -> None:
+        if signum == signal.SIGINT:
+            await self._ask("interrupt")
+        elif signum in (signal.SIGTERM, getattr(signal, "SIGKILL", signal.SIGTERM)):
+            await self._ask("kill")
+
+    async def shutdown_requested(self, restart: bool = False) -> None:
+        """The kernel was asked by message to end: what follows is no crash."""
+        self._asked_to_end = True
+        await self._ask("expect_shutdown")
+
+    async def kill(self, restart: bool = False) -> None:
+        """End the kernel process; device and pod are given back by `cleanup` only."""
+        if await self._ending() is None:
+            self._asked_to_end = True
+            await self._ask("kill")
+
+    async def terminate(self, restart: bool = False) -> None:
+        await self.kill(restart)
+
+    async def cleanup(self, restart: bool = False) -> None:
+        """After a final shutdown: give the device back; before a restart: keep everything."""
+        if restart:
+            if self._held is not None:
+                self._held.relay.restore()
+            return
+        held, self._held = self._held, None
+        service = self._service
+        if held is None or service is None or not service.loop.running:
+            return
+        if self.keep_session:
+            await service.loop.wrap(held.close())
+        else:
+            await service.loop.wrap(held.release(wait=self._own))
+        await self._leave_service()
+
+    # --- facts ----------------------------------------------------------------------------------------------
+
+    async def get_provisioner_info(self) -> dict[str, Any]:
+        info: dict[str, Any] = await super().get_provisioner_info()
+        if self._held is not None:
+            info.update(session_id=self._held.session_id, session_kernel_id=self._held.kernel_id)
+        return info
+
+    def resolve_path(self, path: str) -> str | None:
+        """Paths of the pod are not the server's."""
+        return None
