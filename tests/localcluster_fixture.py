@@ -72,15 +72,17 @@ class LocalCluster:
         )
         try:
             with urllib.request.urlopen(request, context=context, timeout=DEADLINE) as answer:
-                text = answer.read()
+                text, kind = answer.read(), answer.headers.get_content_type()
         except urllib.error.HTTPError as error:
             with error:
-                text = error.read()
-        return json.loads(text) if text[:1] in (b"{", b"[") else {"text": text.decode()}
+                text, kind = error.read(), error.headers.get_content_type()
+        return dict(json.loads(text)) if kind == "application/json" else {"text": text.decode()}
 
     def kubectl(self, *arguments: str, stdin: str | None = None, check: bool = True) -> str:
         """Run the real kubectl and return what it prints; with ``check`` a failure is an error."""
-        program = shutil.which("kubectl", path=f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
+        program = shutil.which(
+            "kubectl", path=f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+        )
         if program is None:
             pytest.skip("kubectl is not installed")
         done = subprocess.run(
@@ -97,7 +99,7 @@ class LocalCluster:
 
     def apply(self, *objects: Mapping[str, Any]) -> None:
         """Create objects by kubectl apply."""
-        self.kubectl("apply", "-f", "-", stdin=json.dumps({"apiVersion": "v1", "kind": "List", "items": list(objects)}))
+        self.kubectl("apply", "-f", "-", stdin="\n---\n".join(json.dumps(item) for item in objects))
 
     def get(self, kind: str, name: str, namespace: str = "default") -> Object | None:
         """Return an object by the plural of its kind, or None."""
@@ -173,7 +175,7 @@ def start_local_cluster(
     return LocalCluster(Path(status["kubeconfig"]), folder, status, owns_dir=tmp_path is None)
 
 
-@pytest.fixture()
+@pytest.fixture
 def local_cluster(tmp_path: Path) -> Iterator[LocalCluster]:
     """A cluster with the default inventory for one test."""
     cluster = start_local_cluster(tmp_path)
@@ -187,3 +189,53 @@ def shared_cluster() -> Iterator[LocalCluster]:
     cluster = start_local_cluster()
     yield cluster
     cluster.stop()
+
+
+def pod_manifest(
+    name: str,
+    *command: str,
+    claim: str | None = None,
+    template: str | None = None,
+    container: Mapping[str, Any] | None = None,
+    **spec: Any,
+) -> Object:
+    """Return a pod with one container ``main`` of image ``python``; a claim or template is used by it.
+
+    Args:
+        container: further fields of the container.
+        spec: further fields of the pod's spec; restartPolicy is Never, the grace period one second, unless given.
+    """
+    main: Object = {"name": "main", "image": "python", "command": list(command), **(container or {})}
+    body: Object = {
+        "restartPolicy": "Never",
+        "terminationGracePeriodSeconds": 1,
+        "containers": [main],
+        **spec,
+    }
+    if claim or template:
+        source = {"resourceClaimName": claim} if claim else {"resourceClaimTemplateName": template}
+        body["resourceClaims"] = [{"name": "gpu", **source}]
+        main["resources"] = {**main.get("resources", {}), "claims": [{"name": "gpu"}]}
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": name, "namespace": "default"},
+        "spec": body,
+    }
+
+
+def claim_manifest(name: str, device_class: str, count: int = 1, **exactly: Any) -> Object:
+    """Return a claim with one request ``gpu``."""
+    request = {"deviceClassName": device_class, "count": count, **exactly}
+    return {
+        "apiVersion": "resource.k8s.io/v1",
+        "kind": "ResourceClaim",
+        "metadata": {"name": name, "namespace": "default"},
+        "spec": {"devices": {"requests": [{"name": "gpu", "exactly": request}]}},
+    }
+
+
+def template_manifest(name: str, device_class: str, count: int = 1, **exactly: Any) -> Object:
+    """Return a claim template with one request ``gpu``."""
+    claim = claim_manifest(name, device_class, count, **exactly)
+    return {**claim, "kind": "ResourceClaimTemplate", "spec": {"spec": claim["spec"]}}

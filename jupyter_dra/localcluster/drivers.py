@@ -1,4 +1,4 @@
-"""The device drivers of a process-kubelet node: they publish slices and prepare claims, through the API like any driver.
+"""The device drivers of a process-kubelet node: they publish slices and prepare claims through the API.
 
 Simulated devices need no hardware; what is prepared for them is what a container can see of a device: environment and
 the metadata files of KEP-5304. Devices of this machine (inventory ``host``) are handed out for real.
@@ -154,7 +154,8 @@ class DeviceDrivers:
             return str(entry["resourceClaimName"])
         for status in (pod.get("status") or {}).get("resourceClaimStatuses") or ():
             if status["name"] == entry["name"]:
-                return status.get("resourceClaimName")
+                name: str | None = status.get("resourceClaimName")
+                return name
         raise PrepareError(f"pod {_pod_text(pod)}: ResourceClaim not created yet")
 
     def _prepare_claim(
@@ -328,7 +329,7 @@ def write_metadata(folder: Path, files: Mapping[str, bytes]) -> None:
 
 
 def _is_simulated(item: Mapping[str, Any]) -> bool:
-    return (item["metadata"].get("annotations") or {}).get(SIMULATED, "true") != "false"
+    return bool((item["metadata"].get("annotations") or {}).get(SIMULATED, "true") != "false")
 
 
 def _published(item: Object, node_uids: Mapping[str, str]) -> Object:

@@ -107,7 +107,7 @@ def _text(value: str | bytes) -> str:
 
 def _semantic(version: str) -> str:
     numbers = [str(int(part)) for part in version.split(".") if part.isdigit()]
-    return ".".join((numbers + ["0", "0"])[:3])
+    return ".".join([*numbers, "0", "0"][:3])
 
 
 def _numa_node(bus: str) -> int | None:

@@ -30,6 +30,10 @@ CONTEXT = "jupyter-dra-local"
 _NAME = re.compile(r"[a-z0-9]([a-z0-9-]{0,40}[a-z0-9])?")
 _STOP_SECONDS = 25.0
 _STATUS_SECONDS = 5.0
+_STATUS_KEYS = (
+    "pid", "server", "kubeconfig", "context", "kubernetes_version", "started_at",
+    "nodes", "devices", "inventory", "simulated", "pods", "state_file",
+)  # fmt: skip
 _GENERATED = ("kubeconfig", "agent.kubeconfig", "control.kubeconfig", "plan.json")
 
 
@@ -140,9 +144,8 @@ def status(name: str = "default", *, folder: str | Path | None = None) -> dict[s
 
 
 def _status(folder: Path, name: str) -> dict[str, Any]:
-    keys = "pid server kubeconfig context kubernetes_version started_at nodes devices inventory simulated pods state_file"
     result: dict[str, Any] = {"kind": "LocalCluster", "version": 1, "running": False, "name": name}
-    result |= dict.fromkeys(keys.split())
+    result |= dict.fromkeys(_STATUS_KEYS)
     facts = _facts(folder)
     if facts is None:
         return result

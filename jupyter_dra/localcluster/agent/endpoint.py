@@ -11,7 +11,7 @@ import logging
 import ssl
 import struct
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from datetime import datetime
 from pathlib import Path
 
@@ -30,6 +30,7 @@ _BLOCK = 1 << 16
 _CLIENT_NAMES = frozenset({"kube-apiserver-kubelet-client"})
 
 Find = Callable[[str, str], PodWorker | None]
+Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
 class Endpoint:
@@ -207,9 +208,7 @@ def forward_address(worker: PodWorker, port: int) -> str:
 
 
 @web.middleware
-async def _authenticated(
-    request: web.Request, handler: Callable[..., web.StreamResponse]
-) -> web.StreamResponse:
+async def _authenticated(request: web.Request, handler: Handler) -> web.StreamResponse:
     transport = request.transport
     certificate = transport.get_extra_info("peercert") if transport is not None else None
     names = {
@@ -219,7 +218,7 @@ async def _authenticated(
         raise web.HTTPUnauthorized(text="Unauthorized\n")
     if not names & _CLIENT_NAMES:
         raise web.HTTPForbidden(text="Forbidden\n")
-    return await handler(request)  # type: ignore[misc,no-any-return]
+    return await handler(request)
 
 
 async def _healthz(_: web.Request) -> web.Response:

@@ -10,7 +10,6 @@ import json
 import os
 import shutil
 import signal
-import sys
 from pathlib import Path
 
 from jupyter_dra.localcluster.agent.tree import sweep
@@ -43,7 +42,6 @@ def _watch(reading: int, mark_prefix: str) -> None:
     null = os.open(os.devnull, os.O_RDWR)
     for descriptor in (0, 1, 2):
         os.dup2(null, descriptor)
-    sys.stdin = sys.stdout = sys.stderr = None  # type: ignore[assignment]
     text = b""
     while chunk := os.read(reading, 65536):
         text += chunk

@@ -41,7 +41,7 @@ class Image:
 
     def executable(self, name: str, search_path: str) -> str | None:
         """Return the program that ``name`` means in this image, or None when there is none."""
-        if name in _PYTHON_NAMES or Path(name).name in _PYTHON_NAMES and not os.path.exists(name):
+        if name in _PYTHON_NAMES or (Path(name).name in _PYTHON_NAMES and not os.path.exists(name)):
             return self.interpreter
         return shutil.which(name, path=search_path)
 

@@ -60,11 +60,9 @@ class PodWorker:
         self._folder = around.options.folder / "pods" / self.uid
         self._memory = around.options.memory_folder / short_id
         self._mark = f"{around.options.mark}{self.uid}"
-        logs = self._folder / "logs"
         spec = pod["spec"]
-        make = lambda item: Container(item, self.uid, f"{self._mark}/{item['name']}", logs)  # noqa: E731
-        self.containers = [make(item) for item in spec["containers"]]
-        self.initial = [make(item) for item in spec.get("initContainers") or ()]
+        self.containers = [self._container(item) for item in spec["containers"]]
+        self.initial = [self._container(item) for item in spec.get("initContainers") or ()]
         for container in self.containers if self.initial else ():
             container.waiting = ("PodInitializing", "")
         self._leaving = asyncio.Event()
@@ -80,6 +78,9 @@ class PodWorker:
         self._lost = _ran_before(pod)
         if pod["metadata"].get("deletionTimestamp"):
             self._leaving.set()
+
+    def _container(self, spec: Object) -> Container:
+        return Container(spec, self.uid, f"{self._mark}/{spec['name']}", self._folder / "logs")
 
     @property
     def all_containers(self) -> list[Container]:
@@ -391,7 +392,7 @@ class PodWorker:
 
     def usage_file(self, container: Container) -> Path:
         """Return where the driver writes simulated figures for this container."""
-        return self._folder / "containers" / container.name / "simulated-usage.json"
+        return Path(self._folder, "containers", container.name, "simulated-usage.json")
 
     def _mounts(self, container: Container, devices: Sequence[PreparedDevice]) -> dict[str, Path]:
         own = self._folder / "containers" / container.name
@@ -420,21 +421,36 @@ class PodWorker:
     async def _stop_containers(self, main: asyncio.Task[None]) -> None:
         running = [c for c in self.all_containers if c.running]
         if running and not self._gone.is_set():
-            grace = self._grace()
             for container in running:
                 self._event("Normal", "Killing", f"Stopping container {container.name}")
                 container.terminate()
-            waits = [asyncio.create_task(_exited(c)) for c in running]
-            gone = asyncio.create_task(self._gone.wait())
-            everything = asyncio.gather(*waits)
-            await asyncio.wait({everything, gone}, timeout=grace, return_when=asyncio.FIRST_COMPLETED)
-            gone.cancel()
+            await self._wait_out_grace(running)
         for container in running:
             container.kill()
         await asyncio.gather(*(_exited(c) for c in running))
         main.cancel()
         await asyncio.gather(main, return_exceptions=True)
         await asyncio.gather(*(c.wait() for c in running if c.outcome is None))
+
+    async def _wait_out_grace(self, running: Sequence[Container]) -> None:
+        """Wait until the containers ended, the grace period is over (it may be shortened), or the object is gone."""
+        began = time.monotonic()
+        everything = asyncio.ensure_future(_all_exited(running))
+        gone: asyncio.Future[object] = asyncio.ensure_future(self._gone.wait())
+        try:
+            while not everything.done() and not gone.done():
+                left = began + self._grace() - time.monotonic()
+                if left <= 0:
+                    return
+                self._changed.clear()
+                changed: asyncio.Future[object] = asyncio.ensure_future(self._changed.wait())
+                await asyncio.wait(
+                    {everything, gone, changed}, timeout=left, return_when=asyncio.FIRST_COMPLETED
+                )
+                changed.cancel()
+        finally:
+            everything.cancel()
+            gone.cancel()
 
     def _grace(self) -> float:
         meta = self.pod["metadata"]
@@ -456,8 +472,9 @@ class PodWorker:
         self._fail(reason, message)
         for container in self.all_containers:
             container.terminate()
-        grace = asyncio.gather(*(_exited(c) for c in self.all_containers if c.running))
-        await asyncio.wait({grace}, timeout=self._grace()) if not grace.done() else None
+        waits = [asyncio.create_task(_exited(c)) for c in self.all_containers if c.running]
+        if waits:
+            await asyncio.wait(waits, timeout=self._grace())
         for container in self.all_containers:
             container.kill()
 
@@ -575,6 +592,11 @@ class PodWorker:
     def _pod_text(self) -> str:
         meta = self.pod["metadata"]
         return f"{meta['name']}_{meta['namespace']}({self.uid})"
+
+
+async def _all_exited(containers: Sequence[Container]) -> object:
+    await asyncio.gather(*(_exited(container) for container in containers))
+    return None
 
 
 async def _exited(container: Container) -> None:

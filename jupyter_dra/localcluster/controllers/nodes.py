@@ -230,4 +230,4 @@ def _expired(pod: Object, taint: Object) -> bool:
         return False
     added = taint.get("timeAdded")
     since = datetime.fromisoformat(added).timestamp() if added else time.time()
-    return time.time() - since >= min(limits)
+    return bool(time.time() - since >= min(limits))

@@ -5,6 +5,7 @@ Follows pkg/scheduler/framework/plugins/dynamicresources/dynamicresources.go.
 
 from __future__ import annotations
 
+import re
 import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -126,7 +127,7 @@ class DeviceScheduling:
         except AllocationError as error:
             if error.node_only:
                 return error.message
-            raise Fatal(f'running "DynamicResources" filter plugin: {error.message}') from error
+            raise Fatal(f'running "DynamicResources" filter plugin: {_with_device(error)}') from error
         except BudgetExceeded:
             return messages.TIMED_OUT
         return messages.CANNOT_ALLOCATE if found is None else found
@@ -195,6 +196,16 @@ class DeviceScheduling:
             self._state.remove_node(item["metadata"]["name"])
         else:
             self._state.set_node(item["metadata"]["name"], item["metadata"].get("labels") or {})
+
+
+def _with_device(error: AllocationError) -> str:
+    """Return the error's text with the device on which a selector failed, as Kubernetes 1.37 writes it."""
+    device = error.params.get("device")
+    if error.kind != "cel-runtime" or device is None:
+        return error.message
+    return re.sub(
+        r"(selector #\d+):", lambda match: f"{match[1]} on device {'/'.join(device)}:", error.message, count=1
+    )
 
 
 def claim_names(pod: Object) -> list[str | None]:

@@ -83,9 +83,9 @@ class Scheduler:
         uid = pod["metadata"]["uid"]
         node = pod["spec"].get("nodeName")
         over = kind == "DELETED" or (pod.get("status") or {}).get("phase") in ("Succeeded", "Failed")
-        if over or pod["metadata"].get("deletionTimestamp") and not node:
+        if over or (pod["metadata"].get("deletionTimestamp") and not node):
             self._queue.pop(uid, None)
-            if over and self._placed.pop(uid, None):
+            if over and self._placed.pop(uid, ""):
                 self._release(uid)
                 self._world_changed()
             return
