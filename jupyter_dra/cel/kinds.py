@@ -96,6 +96,8 @@ class Substitution:
             return two == NULL or two in _NULLABLE or two[0] == "optional"
         if two == NULL:
             return one in _NULLABLE or one[0] == "optional"
+        if one[0] == "type" and two[0] == "type":
+            return True
         if one[0] != two[0] or len(one) != len(two):
             return False
         return all(self.accepts(a, b) for a, b in zip(one[1:], two[1:], strict=True))

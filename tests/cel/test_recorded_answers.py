@@ -1,0 +1,61 @@
+"""Selectors whose answers were computed by Kubernetes' own code."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from jupyter_dra.cel import ProfileTable, compile_selector
+from jupyter_dra.errors import CELCompileError, CELRuntimeError
+
+_DATA = yaml.safe_load((Path(__file__).parent / "data" / "selectors.yaml").read_text("utf-8"))
+_DEVICES: dict[str, dict[str, Any]] = _DATA["devices"]
+_CASES: list[list[str]] = _DATA["cases"]
+
+
+def answer(text: str, device: dict[str, Any], version: str) -> str:
+    try:
+        selector = compile_selector(text, version)
+    except CELCompileError:
+        return "refused"
+    try:
+        return "yes" if selector.evaluate(device) else "no"
+    except CELRuntimeError:
+        return "raises"
+
+
+@pytest.mark.parametrize("case", _CASES, ids=[f"{index}: {case[0]}" for index, case in enumerate(_CASES)])
+def test_answers_as_the_scheduler_does(case: list[str]) -> None:
+    _name, device, newer, *between, text = case
+    older = between[0] if between else newer
+    assert {
+        version: answer(text, _DEVICES[device], version) for version in ("1.34", "1.35", "1.36", "1.37")
+    } == {
+        "1.34": older,
+        "1.35": older,
+        "1.36": newer,
+        "1.37": newer,
+    }
+
+
+def test_profiles_give_the_same_answers() -> None:
+    table = ProfileTable(unique_from=2)
+    numbers = {}
+    for name, device in _DEVICES.items():
+        numbers[name] = table.add(device["driver"], device)
+    wrong = []
+    for _name, device, newer, *_, text in _CASES:
+        if newer == "refused":
+            continue
+        outcome = table.results(compile_selector(text)).of(numbers[device])
+        found = "raises" if isinstance(outcome, CELRuntimeError) else ("yes" if outcome else "no")
+        if found != newer:
+            wrong.append((text, device, found, newer))
+    assert wrong == []
+
+
+def test_there_are_all_the_cases() -> None:
+    assert len(_CASES) == 297
