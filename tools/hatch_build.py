@@ -56,8 +56,7 @@ class LabExtensionHook(BuildHookInterface):
         extra = [node_directory(), str(Path(sys.executable).parent)]
         environment["PATH"] = os.pathsep.join([*(one for one in extra if one), environment.get("PATH", "")])
         folder = Path(self.root) / SOURCE
-        build = "build" if version == "editable" else "build:prod"
-        for arguments in (["install", "--immutable"], ["run", build]):
+        for arguments in (["install", "--immutable"], ["run", "build:prod"]):
             command = [sys.executable, "-c", "from jupyter_builder.jlpm import main; main()", *arguments]
             subprocess.run(command, cwd=folder, env=environment, check=True)
         missing = [str(one) for one in SENTINELS if not (Path(self.root) / one).exists()]

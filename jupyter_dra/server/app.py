@@ -37,7 +37,12 @@ class DRAExtension(ExtensionApp, DRASettings):
         """Called by jupyter_server before the handlers: the board and the event schemas; nothing is connected."""
         from .board import Board
 
+        from ..kernels.kernelspecs import packaged_folder
+
         assert self.serverapp is not None
+        dirs = self.serverapp.kernel_spec_manager.kernel_dirs
+        if packaged_folder() not in dirs:
+            dirs.append(packaged_folder())
         folder = files(__package__) / "event_schemas"
         for name in EVENT_SCHEMAS:
             self.serverapp.event_logger.register_event_schema((folder / name).read_text(encoding="utf-8"))

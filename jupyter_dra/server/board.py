@@ -72,7 +72,7 @@ class Board:
                     namespace=self._app.namespace or None,
                 ),
                 identity=load_identity(user=self._app.user or None),
-                policy=SessionPolicy(**values, volumes=volumes),
+                policy=SessionPolicy(**values, volumes=volumes, tiers=self.admin_tiers),
             )
             self._ends.append(self._sessions.subscribe(self._session_changed))
         return self._sessions
