@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from jupyter_dra.allocator.repairs import Repairs
@@ -36,7 +36,7 @@ class Features:
     consumable_capacity: bool = True
     binding_conditions: bool = True
     list_attributes: bool = False
-    repairs: Repairs = Repairs()
+    repairs: Repairs = field(default_factory=Repairs)
 
     @staticmethod
     def from_dict(given: Mapping[str, Any] | Features | None) -> Features:
@@ -48,16 +48,16 @@ class Features:
             return given
         given = given or {}
         version = str(given.get("version") or "1.37").removeprefix("v")
-        features = Features(version=version)
+        fields: dict[str, Any] = {"version": version}
         if _minor(version) < 36:
-            features = replace(features, **dict.fromkeys(_NEWER, False))
-        gates = {_NAMES[name]: bool(on) for name, on in given.items() if name in _NAMES}
+            fields.update(dict.fromkeys(_NEWER, False))
+        fields.update({_NAMES[name]: bool(on) for name, on in given.items() if name in _NAMES})
         switches = given.get("repairs")
-        if isinstance(switches, Repairs):
-            return replace(features, **gates, repairs=switches)
         if isinstance(switches, Mapping):
-            return replace(features, **gates, repairs=Repairs.from_dict(switches))
-        return replace(features, **gates)
+            switches = Repairs.from_dict(switches)
+        if isinstance(switches, Repairs):
+            fields["repairs"] = switches
+        return Features(**fields)
 
     @property
     def looks_at_capacity(self) -> bool:

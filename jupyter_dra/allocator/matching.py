@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from jupyter_dra.allocator.kinds import DeviceEntry
 from jupyter_dra.cel import compile_selector
@@ -40,7 +41,7 @@ class _Program:
     def __init__(self, text: str, version: str) -> None:
         self.text = text
         self.error: CELCompileError | None = None
-        self.evaluate: Callable[[object], bool] | None = None
+        self.evaluate: Callable[[Any], bool] | None = None
         try:
             self.evaluate = compile_selector(text, version).evaluate
         except CELCompileError as error:

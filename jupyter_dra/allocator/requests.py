@@ -82,7 +82,7 @@ class PodClaims:
         for number, claim in enumerate(claims):
             requests = []
             for position, request in enumerate(claim.spec.requests):
-                group = []
+                group: list[Body] = []
                 exact = request.exactly is not None
                 for part in (request.exactly,) if request.exactly is not None else request.first_available:
                     body = Body(
@@ -105,7 +105,7 @@ class PodClaims:
                     group.append(body)
                 requests.append(tuple(group))
             mine = [body for group in requests for body in group]
-            own = []
+            own: list[Constraint] = []
             for entry in claim.spec.constraints:
                 covered = frozenset(body.index for body in mine if body.listed_in(entry.requests))
                 own.append(

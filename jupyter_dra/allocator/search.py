@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from jupyter_dra.allocator.capacity import Need
 from jupyter_dra.allocator.bounds import value_bounds
+from jupyter_dra.allocator.capacity import Need
 from jupyter_dra.allocator.constraints import Constraints
 from jupyter_dra.allocator.counters import CounterBook
 from jupyter_dra.allocator.features import Features
@@ -368,4 +368,5 @@ class _Attempt:
 
 def unsatisfied_text(claim: str, request: str, device: DeviceID) -> str:
     """Upstream's sentence for an All request that a constraint forbids."""
-    return f"claim {claim}, request {request}: cannot add device {device} because a claim constraint would not be satisfied"
+    subject = f"claim {claim}, request {request}: cannot add device {device}"
+    return f"{subject} because a claim constraint would not be satisfied"

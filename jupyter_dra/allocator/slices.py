@@ -22,6 +22,7 @@ class SliceEntry:
         "devices",
         "driver",
         "generation",
+        "kinds",
         "name",
         "per_device",
         "pool",
@@ -52,6 +53,7 @@ class SliceEntry:
             for entry in spec.get("sharedCounters") or ()
         )
         self.devices: tuple[DeviceEntry, ...] = ()
+        self.kinds: tuple[int, ...] = ()
 
     def fill(
         self, devices: Iterable[Mapping[str, Any]], kinds: KindTable, rules: Iterable[DeviceTaintRule]
@@ -67,11 +69,17 @@ class SliceEntry:
             kind, own = kinds.intern(self.driver, device, extra)
             found.append(DeviceEntry(id, kind, own, self))
         self.devices = tuple(found)
+        self.kinds = tuple(device.kind.number for device in found)
 
     @property
     def key(self) -> tuple[str, str]:
         """Driver and pool: what groups slices."""
         return self.driver, self.pool
+
+    @property
+    def alone(self) -> bool:
+        """True where no other slice can repeat a device of this one, nor it itself."""
+        return self.count == 1 and len({device.id.device for device in self.devices}) == len(self.devices)
 
     def relevant(self, node: str, labels: Mapping[str, str]) -> bool:
         """Tell whether the slice concerns a node (``pools_incubating.go``)."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 from collections import Counter, OrderedDict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from jupyter_dra.allocator.attempt import Attempt, NodeView
@@ -186,10 +186,37 @@ class ClusterState:
     def slices_of_pool(self, key: PoolKey) -> Mapping[str, SliceEntry]:
         return self._pools.get(key, {})
 
+    def device(self, id: DeviceID) -> DeviceEntry | None:
+        """A published device of the newest generation, or None."""
+        slices = self._pools.get((id.driver, id.pool), {}).values()
+        for slice in sorted(slices, key=lambda slice: -slice.generation):
+            for device in slice.devices:
+                if device.id.device == id.device:
+                    return device
+        return None
+
     def devices(self) -> Iterable[DeviceEntry]:
         """Every published device, those of outdated slices too."""
         for slice in self.slices.values():
             yield from slice.devices
+
+    def current(self) -> Iterator[SliceEntry]:
+        """Slices of the newest generation of their pool."""
+        for pool in self._pools.values():
+            newest = max(slice.generation for slice in pool.values())
+            yield from (slice for slice in pool.values() if slice.generation == newest)
+
+    def orphans(self) -> Iterator[DeviceEntry]:
+        """Devices of current slices that no known node can use."""
+        known = set(self.node_names())
+        for slice in self.current():
+            name = slice.scope.node_name
+            if name is not None and not slice.per_device and name in known:
+                continue
+            for device in slice.devices:
+                scope = device.kind.scope if slice.per_device else slice.scope
+                if not any(scope.includes(node, self.labels(node)) for node in known):
+                    yield device
 
     # Keeping the indexes up
 

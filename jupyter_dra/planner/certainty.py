@@ -37,7 +37,8 @@ def scales_from_zero(inventory: Inventory, classes: Iterable[str], tiers: Sequen
         raw = inventory.classes.get(name) or {}
         annotations = (raw.get("metadata") or {}).get("annotations") or {}
         of_admin = any(
-            tier.get("scales_from_zero") and name in (tier.get("device_class"), tier.get("class"), tier.get("name"))
+            tier.get("scales_from_zero")
+            and name in (tier.get("device_class"), tier.get("class"), tier.get("name"))
             for tier in tiers
         )
         if str(annotations.get(labels.SCALES_FROM_ZERO, "")).lower() == "true" or of_admin:
@@ -70,10 +71,10 @@ def _same_vendor(resource: str, driver: str) -> bool:
 
 
 def incomplete_pools(nodes: Iterable[NodeView], matches: MatchTable) -> list[tuple[str, str]]:
-    """Pools being updated (or invalid) that show a matching device, or none at all yet."""
+    """Pools being updated that show a matching device, or none at all yet."""
     found: dict[tuple[str, str], None] = {}
     for node in nodes:
         for pool in node.pools:
-            if pool.broken and (not pool.devices or any(map(matches.matches, pool.devices))):
+            if pool.incomplete and (not pool.devices or any(map(matches.matches, pool.devices))):
                 found[pool.key] = None
     return list(found)

@@ -89,6 +89,7 @@ def device_kind_of(facts: Iterable[DeviceFacts]) -> str:
 
 
 def _memory_key(kinds: Iterable[DeviceKind]) -> str:
+    key: str
     for kind in kinds:
         if kind.shared:
             for key in kind.capacity:

@@ -51,7 +51,9 @@ def _share(claim: Json, hold: Hold) -> dict[str, str] | None:
     if hold.share_id is None:
         return None
     results = (claim.get("status") or {}).get("allocation", {}).get("devices", {}).get("results", ())
-    return next((dict(r.get("consumedCapacity") or {}) for r in results if r.get("shareID") == hold.share_id), None)
+    return next(
+        (dict(r.get("consumedCapacity") or {}) for r in results if r.get("shareID") == hold.share_id), None
+    )
 
 
 def is_releasing(inventory: Inventory, hold: Hold) -> bool:

@@ -47,9 +47,7 @@ class Inventory:
     'unknown'
     """
 
-    def __init__(
-        self, visibility: Json | Visibility | None = None, *, features: Json | None = None
-    ) -> None:
+    def __init__(self, visibility: Json | Visibility | None = None, *, features: Json | None = None) -> None:
         self.visibility = Visibility.read(visibility)
         self.state = ClusterState(features)
         self.facts = KindFacts(self.state)

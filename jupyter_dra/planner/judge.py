@@ -43,8 +43,9 @@ class Judgement:
     empty: Survey | None = None
     empty_attempt: Attempt | None = None
     matches: MatchTable | None = None
-    counts: Totals = Totals()
+    counts: Totals = field(default_factory=Totals)
     plugins: dict[str, dict[str, int]] = field(default_factory=dict)
+    wanted: int = 1
     held: tuple[Json, ...] = ()
 
 
@@ -78,6 +79,7 @@ def judge(inventory: Inventory, wish: Wish, budget_ms: float | None, tiers: Sequ
     result.now = survey(attempt, ready)
     result.empty_attempt = inventory.state.attempt(wish.typed, budget=budget, empty=True)
     result.matches = MatchTable(attempt)
+    result.wanted = _wanted(attempt)
     result.counts = _totals(result)
     result.verdict = _verdict(inventory, wish, result, tiers)
     _say_how_sure(inventory, wish, result, tiers)
@@ -89,7 +91,7 @@ def _verdict(inventory: Inventory, wish: Wish, result: Judgement, tiers: Sequenc
     assert now is not None and matches is not None
     if not inventory.visibility.slices:
         return "unknown"
-    fatal = now.fatal()
+    fatal: tuple[AllocationError, NodeView | None] | None = now.fatal()
     if fatal is None and not result.ready:
         fatal = _missing_class(inventory, wish)
     if fatal is not None:
@@ -158,6 +160,13 @@ def _fatal(
     return "impossible"
 
 
+def _wanted(attempt: Attempt) -> int:
+    """The least number of devices the main request takes."""
+    claims = attempt.claims.claims
+    group = claims[0].requests[0] if claims and claims[0].requests else ()
+    return min((1 if body.all else body.count for body in group), default=1)
+
+
 def _missing_class(inventory: Inventory, wish: Wish) -> tuple[AllocationError, None] | None:
     """Without any node nobody asks the allocator; a missing class is told all the same."""
     for name in _classes(wish):
@@ -221,7 +230,11 @@ def _zero_doubt(classes: Sequence[str]) -> Doubt:
 
 def _missing_classes(inventory: Inventory, names: Sequence[str]) -> list[Doubt]:
     return [
-        Doubt("classes-not-given", "The device classes are not known here, so nothing can be matched.", {"classes": list(names)})
+        Doubt(
+            "classes-not-given",
+            "The device classes are not known here, so nothing can be matched.",
+            {"classes": list(names)},
+        )
     ]
 
 
@@ -262,6 +275,3 @@ def _totals(result: Judgement) -> Totals:
                 free += count.free
         nodes += here > 0
     return Totals(matching + len(devices), free + sum(devices.values()), nodes)
-
-
-

@@ -21,7 +21,7 @@ _PRODUCT_KEYS = {
     "gpu.example.com": ("model",),
     "tpu.google.com": ("tpuGen",),
 }
-_ANY_PRODUCT = ("productName", "model", "tpuGen", "product", "type")
+_ANY_PRODUCT = ("productName", "model", "tpuGen", "product")
 _NOISE = re.compile(
     r"\b(NVIDIA|Nvidia|AMD|Intel|Instinct|Tesla|GeForce|RTX(?= A)|SXM[0-9]*|PCIe?|OAM|HBM[0-9a-z]*|NVL|[0-9]+\s?GB)\b",
     re.IGNORECASE,
@@ -70,11 +70,14 @@ def short_product(product: str | None) -> str | None:
     """
     if not product:
         return None
-    words = _NOISE.sub(" ", re.sub(r"[_\-]+", " ", product)).split()
-    return " ".join(words) or product
+    spaced = re.sub(r"[_\-]+", " ", product)
+    words = _NOISE.sub(" ", spaced).split()
+    return " ".join(words) if words and words != spaced.split() else product
 
 
-def facts_of_device(driver: str, attributes: Mapping[str, Any], capacity: Mapping[str, int], texts: Mapping[str, str]) -> DeviceFacts:
+def facts_of_device(
+    driver: str, attributes: Mapping[str, Any], capacity: Mapping[str, int], texts: Mapping[str, str]
+) -> DeviceFacts:
     """Facts from plain attribute values and capacities in bytes; keys as in the slice."""
 
     def find(*names: str) -> Any:
@@ -85,7 +88,7 @@ def facts_of_device(driver: str, attributes: Mapping[str, Any], capacity: Mappin
         return None
 
     product = find(*_PRODUCT_KEYS.get(driver, _ANY_PRODUCT))
-    product = product if isinstance(product, str) else None
+    product = product if isinstance(product, str) and product != "Unknown" else None
     memory_key = next((key for key in ("memory", f"{driver}/memory") if key in capacity), None)
     memory = capacity[memory_key] if memory_key else None
     kind = _kind(driver, find("type"), memory, attributes)
@@ -123,9 +126,7 @@ def _kind(driver: str, type_: Any, memory: int | None, attributes: Mapping[str, 
     return "other"
 
 
-def _label(
-    kind: str, driver: str, product: str | None, size: str | None, profile: Any, rdma: Any
-) -> str:
+def _label(kind: str, driver: str, product: str | None, size: str | None, profile: Any, rdma: Any) -> str:
     if kind == "nic":
         return "RDMA card" if rdma is True else "network card"
     if kind == "cpu":
@@ -134,7 +135,9 @@ def _label(
     if kind == "tpu":
         return f"TPU {name}" if name else "TPU"
     if kind == "part":
-        return " ".join(part for part in (name, profile if isinstance(profile, str) else size) if part) or "part"
+        return (
+            " ".join(part for part in (name, profile if isinstance(profile, str) else size) if part) or "part"
+        )
     if name is None:
         name = "GPU" if kind == "gpu" else driver
     return f"{name} {size}" if size else name

@@ -41,7 +41,9 @@ def charges(claims: Sequence[ResourceClaim]) -> dict[str, int]:
     return total
 
 
-def refusal(inventory: Inventory, charged: Mapping[str, int], namespace: str, limits: Json | None) -> Launch | None:
+def refusal(
+    inventory: Inventory, charged: Mapping[str, int], namespace: str, limits: Json | None
+) -> Launch | None:
     """Why the launch is not allowed, as the contract's ``launch`` object; None where nothing forbids it.
 
     Args:

@@ -40,7 +40,9 @@ def likely_node(judgement: Judgement) -> NodeView | None:
     return best
 
 
-def list_nodes(inventory: Inventory, judgement: Judgement, limit: int | None) -> tuple[list[dict[str, Any]], int]:
+def list_nodes(
+    inventory: Inventory, judgement: Judgement, limit: int | None
+) -> tuple[list[dict[str, Any]], int]:
     """Nodes that have a matching device or an answer of their own, and how many are left out."""
     if judgement.now is None or judgement.matches is None:
         return _nodes_of_held(judgement, limit)
@@ -59,7 +61,9 @@ def list_nodes(inventory: Inventory, judgement: Judgement, limit: int | None) ->
         rows.append(((first, _ORDER[verdict], -points, -count.free, position), view, verdict))
     rows.sort(key=lambda row: row[0])
     shown = rows if limit is None else rows[:limit]
-    return [_node(inventory, judgement, view, verdict, view is likely) for _, view, verdict in shown], len(rows) - len(shown)
+    return [_node(inventory, judgement, view, verdict, view is likely) for _, view, verdict in shown], len(
+        rows
+    ) - len(shown)
 
 
 def _node_verdict(

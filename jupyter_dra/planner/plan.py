@@ -6,9 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from jupyter_dra.planner.holders import sum_holders
 from jupyter_dra.planner.judge import Judgement, judge
 from jupyter_dra.planner.permission import charges, refusal
 from jupyter_dra.planner.placement import list_nodes
+from jupyter_dra.planner.reasons import why_not
+from jupyter_dra.planner.relaxations import relaxations
+from jupyter_dra.planner.stock import stock_of
 from jupyter_dra.planner.wish import Wish, interpret
 
 if TYPE_CHECKING:
@@ -73,9 +77,12 @@ def make_plan(
     """See :meth:`Inventory.plan`."""
     wish = interpret(inventory, wanted, namespace, tiers)
     judgement = judge(inventory, wish, budget_ms, tiers)
+    reasons = why_not(inventory, judgement)
     nodes, left_out = list_nodes(inventory, judgement, None if all_nodes else 50)
+    full = detail == "full"
+    changes = relaxations(inventory, wish, judgement, reasons.lines, namespace, tiers) if full else []
     charged = charges(wish.typed)
-    launch = {"can": _LAUNCH.get(judgement.verdict, "no"), "code": None, "params": {}}
+    launch: dict[str, Any] = {"can": _LAUNCH.get(judgement.verdict, "no"), "code": None, "params": {}}
     forbidden = refusal(inventory, charged, namespace, limits)
     if forbidden is not None and judgement.verdict not in ("invalid", "impossible"):
         launch = forbidden
@@ -91,6 +98,9 @@ def make_plan(
         counts=_counts(inventory, judgement),
         nodes=nodes,
         nodes_left_out=left_out,
+        reasons=reasons.reasons,
+        holders=sum_holders(inventory, reasons.taken) if full else [],
+        relaxations=changes,
         charges=charged,
         findings=[finding.as_dict() for finding in (*wish.findings, *judgement.findings)],
     )
@@ -102,12 +112,11 @@ def _requirement(wish: Wish) -> dict[str, Any] | None:
 
 
 def _counts(inventory: Inventory, judgement: Judgement) -> dict[str, Any]:
-    state = inventory.state
     if not inventory.visibility.slices:
         return dict.fromkeys(("devices", "nodes", "matching", "free", "free_at_most", "matching_nodes"))
     counts = judgement.counts
     return {
-        "devices": sum(state.population.values()),
+        "devices": stock_of(inventory).devices,
         "nodes": len(judgement.views),
         "matching": counts.matching,
         "free": counts.free if inventory.visibility.all_claims else None,

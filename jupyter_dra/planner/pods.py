@@ -20,7 +20,8 @@ def lean_pod(pod: Json) -> Json:
             if "/" in name and str(amount).isdigit():
                 asked[name] = asked.get(name, 0) + int(amount)
     generated = {
-        entry.get("name"): entry.get("resourceClaimName") for entry in status.get("resourceClaimStatuses") or ()
+        entry.get("name"): entry.get("resourceClaimName")
+        for entry in status.get("resourceClaimStatuses") or ()
     }
     claims = [
         entry.get("resourceClaimName") or generated.get(entry.get("name"))

@@ -36,6 +36,11 @@ class Stock:
     free: Counter[int]
     node_kinds: list[tuple[str, frozenset[int]]]
 
+    @property
+    def devices(self) -> int:
+        """All published devices."""
+        return sum(self.total.values())
+
     def nodes_with(self, kinds: set[int]) -> int:
         """Nodes that have a device of one of these kinds."""
         return sum(not kinds.isdisjoint(present) for _, present in self.node_kinds)
@@ -91,8 +96,20 @@ def _count(inventory: Inventory) -> Stock:
     free.update(number for number, is_free in special.values() if is_free)
     for number in blocked:
         free.pop(number, None)
-    total = Counter({number: count for number, count in inventory.state.population.items() if count > 0})
-    return Stock(total, free, node_kinds)
+    return Stock(_published(inventory), free, node_kinds)
+
+
+def _published(inventory: Inventory) -> Counter[int]:
+    """Devices per kind, each identity once, outdated slices left out."""
+    total: Counter[int] = Counter()
+    seen: dict[DeviceID, int] = {}
+    for slice in inventory.state.current():
+        if slice.alone:
+            total.update(slice.kinds)
+        else:
+            seen.update((device.id, device.kind.number) for device in slice.devices)
+    total.update(seen.values())
+    return total
 
 
 def _on(device: DeviceEntry, view: NodeView) -> bool:
@@ -116,7 +133,7 @@ def places(inventory: Inventory) -> Iterator[Place]:
         scope = device.kind.scope if device.slice.per_device else device.slice.scope
         nodes = None if scope.all_nodes else tuple(shared[id])
         yield Place(device, pool, index, nodes)
-    for device in inventory.state.devices():
+    for device in inventory.state.orphans():
         if device.id not in first:
             scope = device.kind.scope if device.slice.per_device else device.slice.scope
             nodes = (scope.node_name,) if scope.node_name else ()

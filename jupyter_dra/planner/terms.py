@@ -64,7 +64,15 @@ def _plain(text: str, number: int, of_class: bool) -> Term:
     if any(name.lower() == "memory" for name in names) and "capacity" in text:
         asked = _QUANTITY.findall(text)
         more = re.search(r"isLessThan|<=?\s*0", text) is not None
-        return Term(text, "memory", "memory", asked[-1] if asked else None, number, of_class, "more" if more else "less")
+        return Term(
+            text,
+            "memory",
+            "memory",
+            asked[-1] if asked else None,
+            number,
+            of_class,
+            "more" if more else "less",
+        )
     if not names or set(names) <= {"type"}:
         return Term(text, "kind", "type" if names else "driver", None, number, of_class)
     return Term(text, "condition", names[0], None, number, of_class)
@@ -103,7 +111,9 @@ def split_and(text: str) -> list[str]:
         elif character in _CLOSING:
             depth -= 1
         elif depth == 0:
-            if text.startswith("||", position) or (character == "?" and text[position - 1 : position] not in (".", "[")):
+            if text.startswith("||", position) or (
+                character == "?" and text[position - 1 : position] not in (".", "[")
+            ):
                 return [text.strip()]
             if text.startswith("&&", position):
                 parts.append(text[start:position].strip())
@@ -127,5 +137,3 @@ def _after_string(text: str, start: int) -> int:
         else:
             position += 1
     return len(text)
-
-

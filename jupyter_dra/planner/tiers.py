@@ -54,7 +54,7 @@ def _admin_kinds(inventory: Inventory, tier: Json, of_class: Mapping[str, set[in
 
 
 def list_tiers(inventory: Inventory, admin_tiers: Sequence[Json], namespace: str) -> list[dict[str, Any]]:
-    """All tiers: whole devices by memory, then parts, then kinds without memory; the order never hangs on what is free."""
+    """All tiers: whole devices by memory, then parts, then kinds without memory; what is free plays no part."""
     kinds = tier_kinds(inventory, admin_tiers)
     stock = stock_of(inventory)
     rows = [_element(inventory, name, None, kinds.get(name, set()), stock) for name in inventory.classes]
@@ -69,7 +69,12 @@ def list_tiers(inventory: Inventory, admin_tiers: Sequence[Json], namespace: str
 
 def _order(row: Mapping[str, Any]) -> tuple[Any, ...]:
     sizes = row["sizes"]
-    return _RANK[row["device_kind"]], sizes[0]["min_bytes"] if sizes else 0, sizes[-1]["max_bytes"] if sizes else 0, row["name"]
+    return (
+        _RANK[row["device_kind"]],
+        sizes[0]["min_bytes"] if sizes else 0,
+        sizes[-1]["max_bytes"] if sizes else 0,
+        row["name"],
+    )
 
 
 def _element(
@@ -100,7 +105,9 @@ def _element(
         "sizes": _sizes(inventory, facts, stock) if visible else [],
         "products": _products(facts, stock) if visible else [],
         "architectures": sorted({fact.architecture for fact in facts.values() if fact.architecture}),
-        "profiles": sorted({fact.profile for fact in facts.values() if fact.profile and fact.device_kind == "part"}),
+        "profiles": sorted(
+            {fact.profile for fact in facts.values() if fact.profile and fact.device_kind == "part"}
+        ),
         "shareable": any(entry.shared for entry in entries),
         "most_on_one_node": _most_on_one_node(inventory, kinds) if visible else None,
         "scales_from_zero": zero,
@@ -112,7 +119,10 @@ def _most_on_one_node(inventory: Inventory, kinds: set[int]) -> int:
 
     views, _ = ready_nodes(inventory)
     return max(
-        (sum(number in kinds for pool in view.pools if not pool.broken for number in pool.kinds) for view in views),
+        (
+            sum(number in kinds for pool in view.pools if not pool.broken for number in pool.kinds)
+            for view in views
+        ),
         default=0,
     )
 
@@ -137,7 +147,13 @@ def _sizes(inventory: Inventory, facts: Mapping[int, DeviceFacts], stock: Stock)
             continue
         row = found.setdefault(
             fact.size,
-            {"label": fact.size, "min_bytes": fact.memory_bytes, "max_bytes": fact.memory_bytes, "devices": 0, "free": 0},
+            {
+                "label": fact.size,
+                "min_bytes": fact.memory_bytes,
+                "max_bytes": fact.memory_bytes,
+                "devices": 0,
+                "free": 0,
+            },
         )
         row["min_bytes"] = min(row["min_bytes"], fact.memory_bytes)
         row["max_bytes"] = max(row["max_bytes"], fact.memory_bytes)
@@ -156,7 +172,8 @@ def _products(facts: Mapping[int, DeviceFacts], stock: Stock) -> list[dict[str, 
         if fact.product:
             found[fact.product] = found.get(fact.product, 0) + stock.total[number]
     return [
-        {"name": name, "devices": count} for name, count in sorted(found.items(), key=lambda item: (-item[1], item[0]))
+        {"name": name, "devices": count}
+        for name, count in sorted(found.items(), key=lambda item: (-item[1], item[0]))
     ]
 
 
@@ -167,7 +184,9 @@ def _words(inventory: Inventory, class_name: str, tier: Json | None) -> dict[str
     tier = tier or {}
     hidden = tier.get("hidden", str(notes.get(labels.HIDDEN, "")).lower() == "true")
     limits = {**_json(notes.get(labels.LIMITS)), **(tier.get("limits") or {})}
-    groups = tier.get("groups") or [g.strip() for g in str(notes.get(labels.GROUPS) or "").split(",") if g.strip()]
+    groups = tier.get("groups") or [
+        g.strip() for g in str(notes.get(labels.GROUPS) or "").split(",") if g.strip()
+    ]
     return {
         "display_name": tier.get("display_name") or notes.get(labels.DISPLAY_NAME),
         "description": tier.get("description") or notes.get(labels.DESCRIPTION),

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from jupyter_dra.allocator import DeviceEntry
 from jupyter_dra.cel import compile_selector
 from jupyter_dra.claims import ClassFacts, Requirement, build_claim, requirement_from_claim
 from jupyter_dra.errors import CELCompileError, InputError, RequirementError
@@ -116,7 +115,7 @@ def _from_requirement(
             return Wish(requirement, (), findings=(finding,))
         findings = (finding,)
         claim = build_claim(settled, name=meant.name, namespace=namespace, classes=classes)
-    wish = _from_claims(inventory, [claim], namespace)
+    wish = _from_claims(inventory, [claim], namespace, built=True)
     return replace(wish, requirement=requirement, expressed=meant, findings=findings + wish.findings)
 
 
@@ -149,11 +148,16 @@ def _existing(inventory: Inventory, requirement: Requirement, name: str, namespa
     if template:
         spec = (found.get("spec") or {}).get("spec") or {}
         metadata = {"name": name, "namespace": namespace}
-        found = {"apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaim", "metadata": metadata, "spec": spec}
+        found = {
+            "apiVersion": "resource.k8s.io/v1",
+            "kind": "ResourceClaim",
+            "metadata": metadata,
+            "spec": spec,
+        }
     return replace(_from_claims(inventory, [found], namespace), requirement=requirement)
 
 
-def _from_claims(inventory: Inventory, claims: Sequence[Json], namespace: str) -> Wish:
+def _from_claims(inventory: Inventory, claims: Sequence[Json], namespace: str, built: bool = False) -> Wish:
     findings: list[Finding] = []
     typed: list[ResourceClaim] = []
     held: list[Json] = []
@@ -171,7 +175,7 @@ def _from_claims(inventory: Inventory, claims: Sequence[Json], namespace: str) -
         findings += _problems(inventory, one, claim)
         typed.append(one)
     expressed = None
-    if len(claims) == 1 and not findings:
+    if not built and len(claims) == 1 and not findings:
         try:
             expressed = requirement_from_claim(claims[0])
         except InputError:
@@ -232,8 +236,3 @@ def _problems(inventory: Inventory, claim: ResourceClaim, raw: Json) -> list[Fin
             if name not in names:
                 add("unknown-request", f"{path}.requests", f"There is no request {name}.")
     return found
-
-
-def primary_label(device: DeviceEntry) -> str:
-    """How a device is named in messages."""
-    return f"{device.id.device} of {device.id.pool}"

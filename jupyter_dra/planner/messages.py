@@ -1,0 +1,399 @@
+"""Reasons in words and parameters (ux.md messages 11 to 22)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from jupyter_dra.allocator import DeviceEntry
+from jupyter_dra.planner.holders import sum_holders
+from jupyter_dra.planner.judge import Judgement
+from jupyter_dra.planner.naming import DeviceFacts
+from jupyter_dra.planner.terms import Term, asked_bytes
+
+if TYPE_CHECKING:
+    from jupyter_dra.planner.inventory import Inventory
+
+__all__ = ["Line", "describe"]
+
+_SAMPLES = 4
+_KIND_WORDS = {
+    "gpu": "other GPUs",
+    "part": "parts of GPUs",
+    "tpu": "TPUs",
+    "nic": "network cards",
+    "cpu": "CPUs",
+    "other": "other devices",
+}
+_FIELD_WORDS = {
+    "architecture": "architecture",
+    "product": "product",
+    "compute_capability": "compute capability",
+    "driver_version": "driver version",
+    "profile": "profile",
+}
+_NEAR_MISS = 0.06
+
+
+@dataclass(slots=True)
+class Line:
+    """Devices with one reason, as counted; ``kinds`` by kind number, ``samples`` a few of them."""
+
+    code: str
+    detail: Any
+    term: Term | None
+    devices: int = 0
+    kinds: Counter[int] = field(default_factory=Counter)
+    samples: list[DeviceEntry] = field(default_factory=list)
+    params: dict[str, Any] = field(default_factory=dict)
+
+    def sample(self, device: DeviceEntry) -> None:
+        if len(self.samples) < _SAMPLES:
+            self.samples.append(device)
+
+
+def describe(
+    inventory: Inventory,
+    judgement: Judgement,
+    line: Line,
+    terms: Sequence[Term],
+    taken: Sequence[DeviceEntry],
+) -> dict[str, Any]:
+    """One element of the contract's ``reasons``."""
+    facts = [inventory.facts.of(inventory.state.kinds.kinds[number]) for number in line.kinds]
+    write = {
+        "condition-error": _condition_error,
+        "inventory": _inventory,
+        "kind": _kind,
+        "memory": _memory,
+        "condition": _condition,
+        "out-of-service": _out_of_service,
+        "node": _node,
+        "part": _part,
+        "share": _share,
+        "partner": _partner,
+        "one-node": _one_node,
+    }
+    if line.code == "taken":
+        params, message = _taken(inventory, line, taken)
+    else:
+        params, message = write[line.code](inventory, judgement, line, facts)
+    return {
+        "code": line.code,
+        "devices": line.devices,
+        "params": {**params, **line.params},
+        "message": message,
+    }
+
+
+_Words = tuple[dict[str, Any], str]
+
+
+def _condition_error(
+    inventory: Inventory, judgement: Judgement, line: Line, facts: Sequence[DeviceFacts]
+) -> _Words:
+    kind, text, selector = line.detail
+    device = line.samples[0]
+    where = f"{device.id.device} of {_place(device)}"
+    params = {"device": list(device.id), "error": text, "expression": selector, "kind": kind}
+    return params, (
+        f"Your condition stops with an error on {where}: {text.partition('. ')[0]}."
+        " The cluster would refuse the whole request."
+    )
+
+
+def _inventory(
+    inventory: Inventory, judgement: Judgement, line: Line, facts: Sequence[DeviceFacts]
+) -> _Words:
+    pools = sorted({device.id.pool for device in line.samples})
+    params = {"state": line.detail, "pools": pools}
+    if line.detail == "incomplete":
+        return params, f"{line.devices:,} in an incomplete list right now · usually over in a minute"
+    return params, f"{line.devices:,} in a list with a mistake of the driver · your admin can help"
+
+
+def _kind(inventory: Inventory, judgement: Judgement, line: Line, facts: Sequence[DeviceFacts]) -> _Words:
+    kinds: Counter[str] = Counter()
+    for number, count in line.kinds.items():
+        kinds[inventory.facts.of(inventory.state.kinds.kinds[number]).device_kind] += count
+    names = [kind for kind, _ in kinds.most_common()]
+    words = ", ".join(_KIND_WORDS[kind] for kind in names)
+    return {"kinds": names}, f"{line.devices:,} another kind of device · {words}"
+
+
+def _memory(inventory: Inventory, judgement: Judgement, line: Line, facts: Sequence[DeviceFacts]) -> _Words:
+    asked = asked_bytes(line.term) if line.term is not None else None
+    label = _size_words(line.term)
+    params: dict[str, Any] = {"asked_bytes": asked, "asked": label, "direction": line.detail, "nearest": None}
+    if line.detail == "unknown":
+        return params, f"{line.devices:,} memory size not known"
+    known = [fact for fact in facts if fact.memory_bytes is not None]
+    pick = max if line.detail == "less" else min
+    nearest = pick(known, key=lambda fact: fact.memory_bytes or 0)
+    params["nearest"] = {
+        "label": nearest.label,
+        "bytes": nearest.memory_bytes,
+        "published": nearest.memory_published,
+    }
+    short = (asked or 0) - (nearest.memory_bytes or 0)
+    near_miss = asked is not None and line.detail == "less" and 0 < short <= _NEAR_MISS * asked
+    params["near_miss"] = near_miss
+    word = "less" if line.detail == "less" else "more"
+    if near_miss and asked is not None:
+        params["short_bytes"] = short
+        reported = f"{(nearest.memory_bytes or 0) / 2**30:.2f} GiB"
+        advice = f" Write {nearest.size} to mean what is on the card." if nearest.size else ""
+        return params, f"{line.devices:,} just short: {reported}, you ask for {label}.{advice}"
+    return params, f"{line.devices:,} {word} than {label} · nearest: {_with_size(nearest)}"
+
+
+def _condition(
+    inventory: Inventory, judgement: Judgement, line: Line, facts: Sequence[DeviceFacts]
+) -> _Words:
+    term = line.term
+    name = term.field if term is not None else "where"
+    word = _FIELD_WORDS.get(name, name)
+    stated = [fact for fact in facts if _states(inventory, line, fact, name)]
+    nearest = max(facts, key=lambda fact: (fact in stated, fact.memory_bytes or 0), default=None)
+    params: dict[str, Any] = {
+        "field": name,
+        "asked": term.value if term is not None else None,
+        "selector": term.selector if term is not None else None,
+        "of_class": term.of_class if term is not None else False,
+        "expression": term.text if term is not None else None,
+        "nearest": {"label": nearest.label} if nearest is not None else None,
+        "values": _values(facts, name),
+    }
+    tail = f" · nearest: {_with_size(nearest)}" if nearest is not None else ""
+    if term is not None and isinstance(term.value, list):
+        return params, f"{line.devices:,} not {' or '.join(map(str, term.value))}{tail}"
+    if term is not None and term.value is not None:
+        return params, f"{line.devices:,} not {word} {term.value}{tail}"
+    return params, f"{line.devices:,} do not meet your condition on {word}{tail}"
+
+
+def _states(inventory: Inventory, line: Line, fact: DeviceFacts, name: str) -> bool:
+    return getattr(fact, name, None) is not None if name in ("product", "architecture", "profile") else True
+
+
+def _values(facts: Iterable[DeviceFacts], name: str) -> list[str]:
+    """What the devices state instead, for the fields people know by name."""
+    field_name = {"productName": "product", "model": "product"}.get(name, name)
+    if field_name not in ("product", "architecture", "profile"):
+        return []
+    return sorted({value for fact in facts if (value := getattr(fact, field_name))})
+
+
+def _out_of_service(
+    inventory: Inventory, judgement: Judgement, line: Line, facts: Sequence[DeviceFacts]
+) -> _Words:
+    taints = [
+        {"key": taint.key, "value": taint.value, "effect": taint.effect}
+        for taint in line.samples[0].kind.taints
+        if taint.key in line.detail
+    ]
+    by_rule = {taint.key for taint in line.samples[0].kind.rule_taints}
+    who = "admin" if set(line.detail) & by_rule else "driver"
+    names = ", ".join(t["key"].rpartition("/")[2] + (f"={t['value']}" if t["value"] else "") for t in taints)
+    return {"taints": taints, "by": who}, f"{line.devices:,} out of service · marked by {who}: {names}"
+
+
+def _node(inventory: Inventory, judgement: Judgement, line: Line, facts: Sequence[DeviceFacts]) -> _Words:
+    words = {
+        "unschedulable": "on nodes that take no new work",
+        "not-ready": "on nodes that are not ready",
+        "no-node": "on no node that is known",
+    }
+    return {"why": line.detail}, f"{line.devices:,} {words.get(line.detail, 'on nodes that cannot be used')}"
+
+
+def _part(inventory: Inventory, judgement: Judgement, line: Line, facts: Sequence[DeviceFacts]) -> _Words:
+    device = line.samples[0]
+    counters = _short_counters(inventory, judgement, device)
+    label = facts[0].profile or facts[0].label
+    tail = ""
+    if counters:
+        first = counters[0]
+        tail = f" · {first['counter']}: {first['left']} of {first['total']} left, {first['needed']} needed"
+    params = {"label": label, "counters": counters}
+    return params, f"{line.devices:,} have no room left on their card for a {label} part{tail}"
+
+
+def _short_counters(inventory: Inventory, judgement: Judgement, device: DeviceEntry) -> list[dict[str, Any]]:
+    for view in judgement.views:
+        for pool in view.pools:
+            if pool.key == (device.id.driver, device.id.pool):
+                return [
+                    {
+                        "set": set_name,
+                        "counter": counter,
+                        "left": _plain(pool.now.available.get((set_name, counter), 0)),
+                        "total": _plain(pool.counters[set_name][counter]),
+                        "needed": _plain(amount),
+                    }
+                    for set_name, uses in device.kind.consumes
+                    for counter, amount in uses
+                    if pool.now.available.get((set_name, counter), 0) < amount
+                ]
+    return []
+
+
+def _plain(nanos: int) -> int | float:
+    return nanos // 10**9 if nanos % 10**9 == 0 else nanos / 10**9
+
+
+def _share(inventory: Inventory, judgement: Judgement, line: Line, facts: Sequence[DeviceFacts]) -> _Words:
+    device = line.samples[0]
+    assert judgement.now is not None
+    body = judgement.now.attempt.claims.bodies[judgement.matches.bodies[0] if judgement.matches else 0]
+    asked = {key: amount.text for key, amount in body.capacity.items()}
+    params: dict[str, Any] = {"asked": asked, "why": line.detail}
+    if line.detail == "never":
+        missing = [key for key in asked if key not in device.kind.capacity]
+        params["missing"] = missing
+        if missing:
+            return params, f"{line.devices:,} do not state {', '.join(missing)}"
+        limits = {k: _limit(e) for k, e in device.kind.capacity.items() if k in asked}
+        params["at_most"] = limits
+        words = ", ".join(f"{asked[key]} {key} is more than {limits[key]}" for key in asked if key in limits)
+        return params, f"{line.devices:,} give no share of that size · {words}"
+    token = judgement.now.attempt.tokens.of(device)
+    need = token.needs[body.index] if token.needs else None
+    given = dict(need.texts) if need is not None else {}
+    params["given"] = given
+    size = ", ".join(f"{amount} {key}" for key, amount in given.items())
+    whole = " · no amount asked: takes the whole device" if not asked else ""
+    rounded = [f"{asked[k]} asked, {given[k]} given" for k in asked if k in given and asked[k] != given[k]]
+    more = f" ({'; '.join(rounded)})" if rounded else ""
+    return params, f"{line.devices:,} have no room for {size or 'another share'}{more}{whole}"
+
+
+def _limit(entry: Any) -> str:
+    if entry.maximum is not None:
+        return str(entry.maximum.text)
+    if entry.valid_values:
+        return str(entry.valid_values[-1].text)
+    return str(entry.value.text)
+
+
+def _partner(inventory: Inventory, judgement: Judgement, line: Line, facts: Sequence[DeviceFacts]) -> _Words:
+    assert judgement.now is not None
+    wanted = judgement.now.attempt.claims.claims[0]
+    match = next((c for c in wanted.claim.spec.constraints if c.match_attribute), None)
+    differ = next((c for c in wanted.claim.spec.constraints if c.distinct_attribute), None)
+    attribute = match.match_attribute if match else differ.distinct_attribute if differ else None
+    short = attribute.rpartition("/")[2] if attribute else None
+    names = [request.name for request in wanted.claim.spec.requests[1:]]
+    params: dict[str, Any] = {"attribute": attribute, "requests": names}
+    label = ", ".join(dict.fromkeys(fact.label for fact in facts[:3]))
+    lacking = sum(
+        count
+        for number, count in line.kinds.items()
+        if attribute and inventory.state.samples[number].attribute(attribute) is None
+    )
+    params["without_attribute"] = lacking
+    if attribute and lacking == line.devices:
+        return params, f"{line.devices:,} do not state {short}"
+    if match is not None and not names:
+        largest = _largest_group(judgement, attribute or "")
+        params["largest"], params["needed"] = largest, judgement.wanted
+        return params, (
+            f"{line.devices:,} have too few with the same {short}: {judgement.wanted} are needed,"
+            f" the largest group has {largest}"
+        )
+    if differ is not None and match is None and not names:
+        return params, f"{line.devices:,} have too few with different {short}"
+    with_what = f"no partner on the same {short}" if short else "no partner device"
+    return params, f"{line.devices:,} {with_what} · {label}"
+
+
+def _largest_group(judgement: Judgement, attribute: str) -> int:
+    """The most matching devices of one node that share a value."""
+    assert judgement.matches is not None
+    most = 0
+    for view in judgement.ready:
+        values: Counter[Any] = Counter()
+        for pool in view.pools:
+            if not pool.broken:
+                values.update(
+                    device.attribute(attribute)
+                    for device in pool.devices
+                    if judgement.matches.matches(device) and device.attribute(attribute) is not None
+                )
+        most = max(most, max(values.values(), default=0))
+    return most
+
+
+def _one_node(inventory: Inventory, judgement: Judgement, line: Line, facts: Sequence[DeviceFacts]) -> _Words:
+    assert judgement.matches is not None
+    counts = [judgement.matches.count(view) for view in judgement.ready]
+    most_free = max((count.free for count in counts), default=0)
+    most = max((count.matching for count in counts), default=0)
+    params = {"needed": judgement.wanted, "most_free_on_one_node": most_free, "most_on_one_node": most}
+    if most < judgement.wanted:
+        return (
+            params,
+            f"{line.devices:,} devices match, but no node has more than {most}. A notebook runs on one node.",
+        )
+    return (
+        params,
+        f"{line.devices:,} devices are free, but no node has more than {most_free} of them."
+        " A notebook runs on one node.",
+    )
+
+
+def _taken(inventory: Inventory, line: Line, taken: Sequence[DeviceEntry]) -> _Words:
+    holders = sum_holders(inventory, [device for device in taken if not device.kind.shared])
+    yours = sum(row["devices"] for row in holders if row["who"] == "you")
+    hidden = sum(row["devices"] for row in holders if row["who"] == "hidden")
+    users: Counter[str] = Counter()
+    spaces: Counter[str] = Counter()
+    for row in holders:
+        if row["who"] == "user":
+            users[row["user"]] += row["devices"]
+        elif row["who"] == "namespace":
+            spaces[row["namespace"]] += row["devices"]
+    words = [f"{yours} by you"] if yours else []
+    words += [f"{count} by {user}" for user, count in users.most_common(3)]
+    words += [f"{count} in {space}" for space, count in spaces.most_common(3)]
+    rest = (
+        line.devices
+        - yours
+        - hidden
+        - sum(n for _, n in users.most_common(3))
+        - sum(n for _, n in spaces.most_common(3))
+    )
+    words += [f"{rest} by others"] if rest > 0 else []
+    words += [f"{hidden} not visible to you"] if hidden else []
+    params = {"yours": yours, "hidden": hidden, "users": dict(users), "namespaces": dict(spaces)}
+    return params, f"{line.devices:,} taken" + (f" · {', '.join(words)}" if words else "")
+
+
+def _size_words(term: Term | None) -> str:
+    text = str(term.value) if term is not None and term.value is not None else "what you ask for"
+    for suffix, word in (
+        ("Gi", " GiB"),
+        ("Mi", " MiB"),
+        ("Ti", " TiB"),
+        ("G", " GB"),
+        ("M", " MB"),
+        ("T", " TB"),
+    ):
+        if text.endswith(suffix):
+            return text.removesuffix(suffix) + word
+    return text
+
+
+def _with_size(fact: DeviceFacts | None) -> str:
+    """``H100, 80 GB``."""
+    if fact is None:
+        return "none"
+    if fact.size and fact.label.endswith(" " + fact.size):
+        return f"{fact.label.removesuffix(' ' + fact.size)}, {fact.size}"
+    return f"{fact.label}, {fact.size}" if fact.size and fact.device_kind == "part" else fact.label
+
+
+def _place(device: DeviceEntry) -> str:
+    return device.slice.scope.node_name or device.id.pool
