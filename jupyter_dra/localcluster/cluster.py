@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -9,7 +10,7 @@ from typing import Any
 
 from jupyter_dra.localcluster.admission import Admission
 from jupyter_dra.localcluster.bootstrap import NAMESPACES, namespace_object, role_objects
-from jupyter_dra.localcluster.clock import Clock
+from jupyter_dra.localcluster.clock import Clock, parse_stamp
 from jupyter_dra.localcluster.deletion import Deleter
 from jupyter_dra.localcluster.faults import Faults
 from jupyter_dra.localcluster.garbage import Collector
@@ -25,6 +26,10 @@ ADMIN = User("admin", "admin", (MASTERS, AUTHENTICATED))
 _SYSTEM = User("system:apiserver", "", (MASTERS, AUTHENTICATED))
 _NAMESPACES = named("namespaces")
 _ACCOUNTS = named("serviceaccounts")
+_EVENTS = named("events")
+
+EVENT_SECONDS = 3600.0
+EVENT_SWEEP_SECONDS = 60.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +82,15 @@ class Cluster:
             if self.store.get(named(plural, RBAC_GROUP), "", value["metadata"]["name"]) is None:
                 self.create(value)
         self.collector.schedule()
+        self._expire_events()
+
+    def _expire_events(self) -> None:
+        """Events live for an hour, as on a real server."""
+        oldest = self.clock.seconds() - EVENT_SECONDS
+        for stored in self.store.objects(_EVENTS):
+            if parse_stamp(stored.value["metadata"]["creationTimestamp"]) < oldest:
+                self.store.remove(stored)
+        asyncio.get_running_loop().call_later(EVENT_SWEEP_SECONDS, self._expire_events)
 
     def create(self, value: Object) -> None:
         """Create an object in the server's own name."""

@@ -11,10 +11,17 @@ from urllib.parse import urlsplit
 from tornado.web import RequestHandler
 
 from jupyter_dra.localcluster.cluster import Cluster
-from jupyter_dra.localcluster.identity import User
+from jupyter_dra.localcluster.identity import AUTHENTICATED, User, service_account_user
 from jupyter_dra.localcluster.media import JSON, Wanted, read_accept
 from jupyter_dra.localcluster.requests import Query, Target, read_target
-from jupyter_dra.localcluster.status import APIError, forbidden, internal, method_not_allowed, unauthorized
+from jupyter_dra.localcluster.status import (
+    APIError,
+    bad_request,
+    forbidden,
+    internal,
+    method_not_allowed,
+    unauthorized,
+)
 from jupyter_dra.localcluster.store import encode
 
 log = logging.getLogger(__name__)
@@ -55,7 +62,7 @@ class Exchange(RequestHandler):
             self._check_origin()
             self.query = Query.parse(self.request.query)
             self.target = read_target(self.request.method or "GET", self.request.path, self.query)
-            self.user = self._authenticate()
+            self.user = self._impersonated(self._authenticate())
             self.wanted = read_accept(self.request.headers.get("Accept", JSON))
             await self._inject_fault()
             await self._answer(self)
@@ -92,6 +99,28 @@ class Exchange(RequestHandler):
         if user is None:
             raise unauthorized()
         return user
+
+    def _impersonated(self, user: User) -> User:
+        """The user that ``Impersonate-User`` and ``-Group`` name, for callers who may impersonate it."""
+        headers = self.request.headers
+        name = headers.get("Impersonate-User", "")
+        groups = tuple(headers.get_list("Impersonate-Group"))
+        if not name:
+            if groups:
+                raise bad_request("requested groups without impersonating a user")
+            return user
+        wanted = [("users", name), *(("groups", group) for group in groups)]
+        account = name.removeprefix("system:serviceaccount:").split(":")
+        if name.startswith("system:serviceaccount:") and len(account) == 2:
+            wanted[0] = ("serviceaccounts", account[1])
+        for plural, other in wanted:
+            namespace = account[0] if plural == "serviceaccounts" else ""
+            asked = Target("impersonate", self.request.path, "", "v1", plural, "", namespace, other)
+            if not self.cluster.authorizer.decide(user, asked).allowed:
+                raise denied(user, asked)
+        if wanted[0][0] == "serviceaccounts" and not groups:
+            return service_account_user(account[0], account[1])
+        return User(name, "", (*groups, AUTHENTICATED))
 
     async def _inject_fault(self) -> None:
         fault = self.cluster.faults.next_for(self.target)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import ssl
 from collections.abc import AsyncIterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +32,7 @@ def address_of(node: Mapping[str, Any]) -> Address | None:
     return Address(host, int(port)) if host and port else None
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Reply:
     """The head of a kubelet's answer; the body is read from ``reader``."""
 
@@ -41,16 +41,10 @@ class Reply:
     head: bytes
     reader: asyncio.StreamReader
     writer: asyncio.StreamWriter
-    _open: bool = field(default=True)
 
-    async def close(self) -> None:
-        if self._open:
-            self._open = False
-            self.writer.close()
-            try:
-                await self.writer.wait_closed()
-            except (OSError, ssl.SSLError):
-                pass
+    def close(self) -> None:
+        """Drop the connection at once; whatever mattered has been read or written by now."""
+        self.writer.transport.abort()
 
     async def chunks(self) -> AsyncIterator[bytes]:
         """The body, as it arrives."""
@@ -98,7 +92,7 @@ async def call(
         await writer.drain()
         head = await reader.readuntil(b"\r\n\r\n")
     except (OSError, ssl.SSLError, asyncio.IncompleteReadError, asyncio.LimitOverrunError) as error:
-        writer.close()
+        writer.transport.abort()
         raise _unreachable(url, error) from None
     first, *rest = head.decode("latin-1").split("\r\n")
     fields = (line.partition(":") for line in rest if line)

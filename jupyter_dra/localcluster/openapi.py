@@ -9,6 +9,7 @@ import hashlib
 from functools import cache
 from typing import Any
 
+from jupyter_dra.localcluster.media import PATCHES
 from jupyter_dra.localcluster.resources import RESOURCES, Resource, group_versions
 from jupyter_dra.localcluster.store import encode
 from jupyter_dra.validation import schemas
@@ -116,6 +117,8 @@ def _operation(resource: Resource, action: str, component: str) -> Object:
     if action in ("post", "put"):
         schema = {"$ref": f"#/components/schemas/{component}"}
         operation["requestBody"] = {"content": {"*/*": {"schema": schema}}}
+    elif action == "patch":
+        operation["requestBody"] = {"content": {kind: {"schema": {"type": "object"}} for kind in PATCHES}}
     return operation
 
 

@@ -54,7 +54,7 @@ async def answer_log(exchange: Exchange, resource: Resource) -> None:
     try:
         await _pass_text(exchange, reply)
     finally:
-        await reply.close()
+        reply.close()
 
 
 async def _pass_text(exchange: Exchange, reply: kubelet.Reply) -> None:
@@ -172,7 +172,7 @@ async def answer_port_forward(exchange: Exchange, resource: Resource) -> None:
     if (stored.value.get("status") or {}).get("phase") in ("Succeeded", "Failed"):
         raise bad_request(f"pod {stored.key.name} is not running")
     namespace, pod = stored.key
-    path = f"/portForward/{quote(namespace)}/{quote(pod)}?{urlencode([('ports', ','.join(ports))])}"
+    path = f"/portForward/{quote(namespace)}/{quote(pod)}?{urlencode({'port': ','.join(ports)})}"
     reply = await kubelet.call(
         exchange.cluster.settings.pki,
         _address(exchange, stored),
@@ -191,7 +191,7 @@ async def answer_port_forward(exchange: Exchange, resource: Resource) -> None:
             raise APIError(reply.status, "BadRequest", text or f"the kubelet answered {reply.status}")
         await _splice(exchange.detach(), reply)
     finally:
-        await reply.close()
+        reply.close()
 
 
 async def _splice(client: IOStream, reply: kubelet.Reply) -> None:

@@ -73,7 +73,7 @@ async def _answer_resource(exchange: Exchange, target: Target) -> None:
         exchange.json(reviews.answer_review(exchange.cluster, exchange.user, review, body), 201)
         return
     resource = find_resource(target.group, target.version, target.plural)
-    if resource is None:
+    if resource is None or not _in_scope(resource, target):
         raise page_not_found()
     if target.subresource:
         await _answer_subresource(exchange, resource, target)
@@ -82,6 +82,11 @@ async def _answer_resource(exchange: Exchange, target: Target) -> None:
     if target.verb not in resource.verbs:
         raise method_not_allowed(exchange.request.method or "")
     await _VERBS[target.verb](exchange, resource)
+
+
+def _in_scope(resource: Resource, target: Target) -> bool:
+    """Whether a path with a namespace is meant for a kind that has one."""
+    return resource.namespaced or not target.namespace or resource.plural == "namespaces"
 
 
 async def _answer_subresource(exchange: Exchange, resource: Resource, target: Target) -> None:

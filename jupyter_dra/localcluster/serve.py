@@ -21,6 +21,7 @@ from pathlib import Path
 from tornado.httpserver import HTTPServer
 from tornado.netutil import bind_sockets
 
+from jupyter_dra.errors import DRAError
 from jupyter_dra.localcluster.bootstrap import AGENT_USER, CONTROL_USER, NODES_GROUP
 from jupyter_dra.localcluster.certificates import (
     Authority,
@@ -179,7 +180,12 @@ async def serve(options: Options) -> None:
 
 
 def main() -> int:
-    asyncio.run(serve(read_arguments()))
+    options = read_arguments()
+    try:
+        asyncio.run(serve(options))
+    except (DRAError, OSError, ValueError) as error:
+        print(f"The local cluster's API server cannot start: {error}", file=sys.stderr)
+        return 1
     return 0
 
 

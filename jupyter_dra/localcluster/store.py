@@ -18,7 +18,7 @@ from jupyter_dra.localcluster.resources import RESOURCES, Resource
 Object = dict[str, Any]
 EventType = Literal["ADDED", "MODIFIED", "DELETED"]
 
-HISTORY = 20_000
+HISTORY = 4096
 """Events kept per resource; a watch from before the oldest gets 410."""
 
 

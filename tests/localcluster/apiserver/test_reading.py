@@ -64,7 +64,16 @@ def test_a_missing_object_is_not_found_in_the_real_words(api: Any, namespace: st
     }
 
 
-@pytest.mark.parametrize("path", ["/apis/apps/v1/deployments", "/api/v1/widgets", "/nothing", "/api/v2"])
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/apis/apps/v1/deployments",
+        "/api/v1/widgets",
+        "/nothing",
+        "/api/v2",
+        "/api/v1/namespaces/default/nodes",
+    ],
+)
 def test_what_is_not_served_is_not_found(api: Any, path: str) -> None:
     answer = api.get(path)
     assert (answer.status_code, answer.json()["kind"]) == (404, "Status")

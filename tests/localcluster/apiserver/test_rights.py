@@ -208,3 +208,21 @@ def test_agent_and_control_plane_have_their_own_users_and_rights(service: Any, a
     assert control.get("/apis/resource.k8s.io/v1/resourceslices").status_code == 200
     assert control.get("/api/v1/secrets").status_code == 403
     api.delete("/api/v1/nodes/n-rights")
+
+
+def test_an_administrator_can_act_as_somebody_else_and_others_cannot(
+    api: Any, ada: Any, namespace: str
+) -> None:
+    grant(api, namespace, "some", [rule("", "pods", "list")], user="carl")
+    pods = f"/api/v1/namespaces/{namespace}/pods"
+    assert api.get(pods, headers={"Impersonate-User": "carl"}).status_code == 200
+    assert api.get("/api/v1/nodes", headers={"Impersonate-User": "carl"}).status_code == 403
+    refused = ada.get(pods, headers={"Impersonate-User": "carl"})
+    assert refused.status_code == 403
+    assert 'User "ada" cannot impersonate resource "users"' in refused.json()["message"]
+    as_team = {"Impersonate-User": "x", "Impersonate-Group": "system:masters"}
+    assert api.get("/api/v1/nodes", headers=as_team).status_code == 200
+    account = {"Impersonate-User": f"system:serviceaccount:{namespace}:default"}
+    info = api.post("/apis/authentication.k8s.io/v1/selfsubjectreviews", {}, headers=account).json()
+    assert f"system:serviceaccounts:{namespace}" in info["status"]["userInfo"]["groups"]
+    assert api.get(pods, headers={"Impersonate-Group": "x"}).status_code == 400
