@@ -1,0 +1,172 @@
+/** The only place of the front end that speaks HTTP: every route of the server part as one method. */
+
+import { URLExt } from '@jupyterlab/coreutils';
+import { ServerConnection } from '@jupyterlab/services';
+
+import type {
+  ClaimPreview,
+  DeviceList,
+  DoctorReport,
+  LaunchRequest,
+  Plan,
+  ProblemBody,
+  Requirement,
+  Session,
+  SessionKernel,
+  SessionList,
+  Status,
+  TierList,
+  WaitingList
+} from './types';
+
+/** The server answered, but not with what was asked for (problem+json, or no answer of ours at all). */
+export class Problem extends Error {
+  constructor(
+    readonly status: number,
+    readonly body: ProblemBody
+  ) {
+    super(body.detail || body.message || body.title || `HTTP ${status}`);
+    this.name = 'Problem';
+  }
+
+  get code(): string {
+    return this.body.code ?? '';
+  }
+}
+
+/** The Jupyter server itself did not answer. */
+export class Unreachable extends Error {
+  constructor(reason: string) {
+    super(reason);
+    this.name = 'Unreachable';
+  }
+}
+
+export interface RequestOptions {
+  signal?: AbortSignal;
+}
+
+function isAbort(error: unknown): boolean {
+  return error instanceof DOMException && error.name === 'AbortError';
+}
+
+export class DRAClient {
+  constructor(readonly settings: ServerConnection.ISettings = ServerConnection.makeSettings()) {}
+
+  fetchStatus(options?: RequestOptions): Promise<Status> {
+    return this._json('GET', 'status', undefined, options);
+  }
+
+  fetchTiers(options?: RequestOptions): Promise<TierList> {
+    return this._json('GET', 'tiers', undefined, options);
+  }
+
+  fetchDevices(options?: RequestOptions): Promise<DeviceList> {
+    return this._json('GET', 'devices', undefined, options);
+  }
+
+  fetchWaiting(options?: RequestOptions): Promise<WaitingList> {
+    return this._json('GET', 'waiting', undefined, options);
+  }
+
+  plan(
+    body: { requirement: Requirement } | { claim: unknown },
+    detail: 'verdict' | 'full',
+    options?: RequestOptions
+  ): Promise<Plan> {
+    return this._json('POST', 'plan', { ...body, detail }, options);
+  }
+
+  previewClaim(requirement: Requirement, options?: RequestOptions): Promise<ClaimPreview> {
+    return this._json('POST', 'claims/preview', { requirement }, options);
+  }
+
+  fetchSessions(options?: RequestOptions): Promise<SessionList> {
+    return this._json('GET', 'sessions', undefined, options);
+  }
+
+  fetchSession(id: string, options?: RequestOptions): Promise<Session> {
+    return this._json('GET', `sessions/${encodeURIComponent(id)}`, undefined, options);
+  }
+
+  launch(request: LaunchRequest): Promise<Session> {
+    return this._json('POST', 'sessions', request);
+  }
+
+  extend(id: string, seconds: number): Promise<Session> {
+    const body = { lease: { extend_seconds: seconds } };
+    return this._json('PATCH', `sessions/${encodeURIComponent(id)}`, body);
+  }
+
+  /** Cancels a start, stops a running session, forgets an ended one. */
+  async stop(id: string): Promise<Session | null> {
+    return this._json('DELETE', `sessions/${encodeURIComponent(id)}`);
+  }
+
+  detach(id: string): Promise<Session> {
+    return this._json('POST', `sessions/${encodeURIComponent(id)}/detach`, {});
+  }
+
+  addKernel(id: string, body: { notebook?: string; kernel?: string }): Promise<SessionKernel> {
+    return this._json('POST', `sessions/${encodeURIComponent(id)}/kernels`, body);
+  }
+
+  async fetchLog(id: string, tail = 500): Promise<string> {
+    const response = await this._send('GET', `sessions/${encodeURIComponent(id)}/logs?tail=${tail}`);
+    return response.text();
+  }
+
+  switchContext(name: string): Promise<Status> {
+    return this._json('PUT', 'contexts/current', { name });
+  }
+
+  startLocalCluster(): Promise<unknown> {
+    return this._json('POST', 'local', {});
+  }
+
+  doctor(): Promise<DoctorReport> {
+    return this._json('GET', 'doctor');
+  }
+
+  check(text: string, fix = true): Promise<Readonly<Record<string, unknown>>> {
+    return this._json('POST', 'check', { text, fix });
+  }
+
+  private async _json<T>(method: string, path: string, body?: unknown, options?: RequestOptions): Promise<T> {
+    const response = await this._send(method, path, body, options);
+    const text = await response.text();
+    return (text ? JSON.parse(text) : null) as T;
+  }
+
+  private async _send(method: string, path: string, body?: unknown, options?: RequestOptions): Promise<Response> {
+    const url = URLExt.join(this.settings.baseUrl, 'jupyter-dra', path.split('?')[0]);
+    const query = path.includes('?') ? `?${path.split('?')[1]}` : '';
+    const init: RequestInit = { method, signal: options?.signal ?? null };
+    if (body !== undefined) {
+      init.body = JSON.stringify(body);
+      init.headers = { 'Content-Type': 'application/json' };
+    }
+    let response: Response;
+    try {
+      response = await ServerConnection.makeRequest(url + query, init, this.settings);
+    } catch (error) {
+      if (isAbort(error) || options?.signal?.aborted) {
+        throw new DOMException('superseded', 'AbortError');
+      }
+      throw new Unreachable(String(error));
+    }
+    if (!response.ok) {
+      throw new Problem(response.status, await readProblem(response));
+    }
+    return response;
+  }
+}
+
+async function readProblem(response: Response): Promise<ProblemBody> {
+  try {
+    const body: unknown = await response.json();
+    return typeof body === 'object' && body !== null ? (body as ProblemBody) : {};
+  } catch {
+    return { title: response.statusText };
+  }
+}

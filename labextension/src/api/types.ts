@@ -1,0 +1,499 @@
+/**
+ * The JSON that the server part speaks, as `jupyter_dra/server/openapi.yaml` describes it.
+ *
+ * Sizes are bytes, durations seconds, times RFC 3339 in UTC; unknown is `null`. Codes stay plain strings where
+ * the server may learn new ones before the page does: the page must survive a code it does not know.
+ */
+
+export type Verdict = 'fits' | 'busy' | 'impossible' | 'invalid' | 'unknown';
+export type LaunchAnswer = 'yes' | 'wait' | 'no';
+export type Params = Readonly<Record<string, unknown>>;
+
+export interface Context {
+  cluster?: string;
+  namespace?: string;
+  server_version?: string;
+  as_of?: string;
+}
+
+export interface Share {
+  profile?: string;
+  memory?: string;
+  strategy?: string;
+  [key: string]: unknown;
+}
+
+/** What the user wants: the one vocabulary of every face. Fields the page does not edit are kept as they are. */
+export interface Requirement {
+  tier?: string;
+  vram?: string;
+  max_vram?: string;
+  count?: number | 'all';
+  product?: string | readonly string[];
+  architecture?: string | readonly string[];
+  compute_capability?: string;
+  driver_version?: string;
+  where?: string | readonly string[];
+  near?: readonly Requirement[];
+  align?: string;
+  spread?: string;
+  or_else?: readonly Requirement[];
+  share?: Share;
+  tolerate?: readonly unknown[];
+  claim?: string | Readonly<Record<string, unknown>>;
+  kernel?: string;
+  image?: string;
+  cpu?: number | string;
+  host_memory?: string;
+  env?: Readonly<Record<string, string>>;
+  namespace?: string;
+  lease?: string;
+  idle_timeout?: string;
+  name?: string;
+  volumes?: readonly string[];
+}
+
+export interface ClusterContext {
+  name: string;
+  cluster?: string | null;
+  namespace?: string | null;
+  current?: boolean;
+  local?: boolean;
+}
+
+export type StatusState =
+  | 'ready'
+  | 'loading'
+  | 'no-cluster'
+  | 'unreachable'
+  | 'forbidden'
+  | 'too-old'
+  | 'no-devices';
+
+export interface Status {
+  kind: 'Status';
+  version: number;
+  state: StatusState;
+  cluster: string | null;
+  namespace: string | null;
+  contexts: readonly ClusterContext[];
+  server_version: string | null;
+  as_of: string | null;
+  rights: Params;
+  local_cluster: Params | null;
+  simulated?: boolean;
+  user?: string | null;
+  params?: Params;
+  message?: string | null;
+  offers?: Offers | null;
+}
+
+/** What the admin lets people choose besides devices. */
+export interface Offers {
+  images?: readonly string[];
+  volumes?: readonly string[];
+  defaults?: Requirement;
+  longest_lease_seconds?: number | null;
+}
+
+export interface TierSize {
+  label: string;
+  min_bytes: number;
+  max_bytes: number;
+  devices: number;
+  free: number | null;
+  free_at_most: number | null;
+  out_of_service?: number;
+}
+
+export interface Price {
+  amount: string;
+  currency: string;
+  per: string;
+}
+
+export interface Architecture {
+  name: string;
+  devices: number;
+  vendor?: string | null;
+  compute_capability?: string | null;
+}
+
+export type DeviceKind = 'gpu' | 'part' | 'tpu' | 'nic' | 'cpu' | 'other';
+
+export interface Tier {
+  name: string;
+  device_class: string;
+  display_name: string | null;
+  description: string | null;
+  hidden: boolean;
+  available: boolean;
+  why_not: string | null;
+  device_kind: DeviceKind;
+  drivers: readonly string[];
+  devices: number;
+  nodes: number;
+  free: number | null;
+  free_at_most: number | null;
+  out_of_service?: number;
+  exclusive_parts: boolean;
+  sizes: readonly TierSize[];
+  products: readonly { name: string; devices: number }[];
+  architectures?: readonly Architecture[];
+  profiles?: readonly string[];
+  max_count_on_one_node?: number | null;
+  price: Price | null;
+  defaults: Requirement;
+  limits: { lease_seconds?: number | null; idle_seconds?: number | null; counts?: readonly number[] | null };
+  scales_from_zero: boolean;
+}
+
+/** All GPU devices together, each counted once even if several tiers offer it. */
+export interface AnyGPU {
+  devices: number;
+  nodes: number;
+  free: number | null;
+  free_at_most: number | null;
+  out_of_service?: number;
+  sizes: readonly TierSize[];
+}
+
+export interface Visible {
+  slices: boolean;
+  claims: 'all' | 'namespace' | 'none';
+}
+
+export interface TierList {
+  kind: 'TierList';
+  version: number;
+  context: Context;
+  visible: Visible;
+  tiers: readonly Tier[];
+  any_gpu?: AnyGPU | null;
+  devices?: number;
+  nodes?: number;
+}
+
+export interface Reason {
+  code: string;
+  devices: number;
+  params: Params;
+  message: string;
+}
+
+export interface Holder {
+  who: 'you' | 'user' | 'namespace' | 'hidden' | 'unknown' | string;
+  session?: string | null;
+  user?: string | null;
+  namespace?: string | null;
+  claim?: string | null;
+  devices?: number;
+  device_names?: readonly string[];
+  since?: string | null;
+  lease_ends?: string | null;
+  idle_seconds?: number | null;
+  note?: string | null;
+  share?: Params | null;
+  admin?: boolean;
+}
+
+export interface Relaxation {
+  code: string;
+  change: Params;
+  verdict: Verdict;
+  free: number | null;
+  message: string;
+  params?: Params;
+}
+
+export interface PlannedDevice {
+  claim?: number;
+  request: string;
+  driver: string;
+  pool: string;
+  device: string;
+  label: string | null;
+}
+
+export interface PlanNode {
+  name: string;
+  verdict: Verdict;
+  likely: boolean;
+  matching: number;
+  free: number;
+  devices: readonly PlannedDevice[];
+}
+
+export interface Finding {
+  code: string;
+  severity: 'error' | 'warning' | 'hint' | string;
+  path?: string | null;
+  line?: number | null;
+  column?: number | null;
+  message: string;
+  why?: string | null;
+  fix?: string | null;
+  params?: Params;
+}
+
+export interface Plan {
+  kind: 'Plan';
+  version: number;
+  verdict: Verdict;
+  launch: { can: LaunchAnswer; code: string | null; params: Params };
+  certainty: { sure: boolean; reasons: readonly (string | { code: string; params?: Params })[] };
+  context?: Context;
+  requirement: Requirement | null;
+  claim: Readonly<Record<string, unknown>> | null;
+  counts: {
+    devices: number;
+    nodes: number;
+    matching: number;
+    free: number | null;
+    free_at_most: number | null;
+    matching_nodes: number;
+  };
+  nodes: readonly PlanNode[];
+  nodes_left_out: number;
+  reasons: readonly Reason[];
+  holders: readonly Holder[];
+  relaxations: readonly Relaxation[];
+  charges: Params;
+  findings: readonly Finding[];
+  price?: Price | null;
+}
+
+export interface ClaimPreview {
+  claim: Readonly<Record<string, unknown>>;
+  yaml: string;
+  python: string;
+  magic: string;
+  shell: string;
+  lines: number;
+  findings: readonly Finding[];
+}
+
+export type SessionState = 'waiting' | 'starting' | 'running' | 'releasing' | 'ended';
+
+export interface SessionDevice {
+  request: string;
+  driver: string;
+  pool: string;
+  device: string;
+  node: string | null;
+  label: string | null;
+  share: Share | null;
+  predicted: boolean | null;
+  device_kind?: DeviceKind | null;
+  simulated?: boolean;
+}
+
+export interface SessionKernel {
+  id: string;
+  name: string;
+  pod: string | null;
+  notebook: string | null;
+  state: string;
+  last_activity: string | null;
+  transport?: string | null;
+  encrypted?: boolean | null;
+}
+
+export interface Step {
+  code: string;
+  state: 'todo' | 'now' | 'done' | 'failed' | string;
+  started_at: string | null;
+  seconds: number | null;
+  params: Params;
+}
+
+export interface KernelUsage {
+  id: string;
+  memory_used_bytes: number | null;
+}
+
+export interface Usage {
+  at: string;
+  source: string | null;
+  memory_used_bytes: number | null;
+  memory_total_bytes: number | null;
+  utilisation_percent: number | null;
+  by_kernel: readonly KernelUsage[];
+  why_missing: string | null;
+  peak_bytes?: number | null;
+}
+
+export interface Wait {
+  since: string;
+  until: string | null;
+  reasons: readonly Reason[];
+  next_change: { code: string; at: string | null } | null;
+  queue: { name?: string; position?: number | null; as_of?: string | null } | null;
+}
+
+export interface Ended {
+  at: string;
+  code: string;
+  exit_code: number | null;
+  by: string | null;
+  message: string | null;
+  params: Params;
+  device_returned_at: string | null;
+}
+
+export interface Session {
+  id: string;
+  name: string;
+  state: SessionState;
+  activity: string | null;
+  revision: number;
+  mine: boolean;
+  user: string | null;
+  server: string | null;
+  namespace: string | null;
+  requirement: Requirement | null;
+  claim: { name: string; made_by_us: boolean; template: string | null } | null;
+  devices: readonly SessionDevice[];
+  kernels: readonly SessionKernel[];
+  steps: readonly Step[];
+  wait: Wait | null;
+  lease: {
+    ends_at: string | null;
+    longest_until: string | null;
+    idle_limit_seconds: number | null;
+    idle_since: string | null;
+  } | null;
+  usage: Usage | null;
+  price: (Price & { so_far?: string | null }) | null;
+  created_at: string;
+  ready_at: string | null;
+  ended: Ended | null;
+  orphan: boolean;
+  simulated: boolean;
+  notebook?: string | null;
+  launch_until?: string | null;
+  right_size?: { peak_bytes: number; total_bytes: number; label: string; price: Price | null } | null;
+}
+
+export interface SessionList {
+  kind: 'SessionList';
+  version: number;
+  context: Context;
+  sessions: readonly Session[];
+}
+
+export type DeviceState =
+  | 'free'
+  | 'yours'
+  | 'taken'
+  | 'shared'
+  | 'releasing'
+  | 'out-of-service'
+  | 'hidden'
+  | 'unknown'
+  | 'incomplete';
+
+export interface Device {
+  driver: string;
+  pool: string;
+  name: string;
+  nodes: readonly string[] | null;
+  device_kind: DeviceKind;
+  label: string | null;
+  product: string | null;
+  memory_bytes: number | null;
+  memory_published: string | null;
+  state: DeviceState;
+  tiers: readonly string[];
+  simulated?: boolean;
+  taints?: readonly { key?: string; value?: string; effect?: string; by?: string; since?: string }[];
+  holders: readonly Holder[];
+}
+
+export interface DeviceList {
+  kind: 'DeviceList';
+  version: number;
+  context: Context;
+  revision: number;
+  visible: Visible;
+  devices: readonly Device[];
+}
+
+export interface Waiting {
+  user: string | null;
+  namespace: string | null;
+  claim: string;
+  summary?: string | null;
+  requirement?: Requirement | null;
+  since: string;
+  group: 'impossible' | 'taken' | 'starting' | 'limit' | string;
+  reason: Reason | null;
+  message?: string | null;
+  nodes?: number | null;
+}
+
+export interface WaitingList {
+  kind: 'WaitingList';
+  version: number;
+  context: Context;
+  waiting: readonly Waiting[];
+}
+
+export interface LaunchRequest {
+  requirement: Requirement;
+  name?: string;
+  notebook?: string;
+  kernel?: string;
+  wait?: number | null;
+  key?: string;
+  force?: boolean;
+}
+
+export interface ProblemBody {
+  type?: string;
+  title?: string;
+  status?: number;
+  detail?: string;
+  message?: string;
+  code?: string;
+  object?: { kind?: string; namespace?: string | null; name?: string | null } | null;
+  path?: string | null;
+  next?: string | null;
+  params?: Params;
+}
+
+export interface DoctorFinding {
+  code: string;
+  severity: string;
+  area: string;
+  message: string;
+  fix: string | null;
+  who: 'you' | 'admin' | string;
+}
+
+export interface DoctorReport {
+  kind: 'DoctorReport';
+  version: number;
+  good: boolean;
+  findings: readonly DoctorFinding[];
+}
+
+export interface SessionEvent {
+  id: string;
+  revision: number;
+  change: string;
+  state: SessionState;
+  step: { code: string; state: string } | null;
+  code: string | null;
+}
+
+export interface InventoryEvent {
+  revision: number;
+  changed: readonly string[];
+  reset: boolean;
+}
+
+export interface StatusEvent {
+  state: StatusState;
+  as_of: string | null;
+}

@@ -1,0 +1,51 @@
+/** The bar at the top: which cluster and namespace, whether it answers, and the menu. */
+
+import type { MouseEvent, ReactElement } from 'react';
+
+import type { Status } from '../api/types';
+import { IconButton } from './controls';
+import { Icon } from './icons';
+import { Name, useSpeech } from './speech';
+
+export interface BarProps {
+  status: Status | null;
+  lost: boolean;
+  onContexts: (event: MouseEvent<HTMLButtonElement>) => void;
+  onMore: (event: MouseEvent<HTMLButtonElement>) => void;
+}
+
+export function Bar({ status, lost, onContexts, onMore }: BarProps): ReactElement {
+  const { trans } = useSpeech();
+  const cluster = status?.cluster ?? trans.__('no cluster');
+  return (
+    <div className="dra-Bar">
+      <button
+        type="button"
+        className="dra-Bar-cluster"
+        aria-haspopup="menu"
+        title={trans.__('Change cluster')}
+        onClick={onContexts}
+      >
+        <Icon
+          name={lost ? 'plug-off' : 'plug'}
+          className={lost ? 'dra-mod-warn' : 'dra-mod-fits'}
+          label={lost ? trans.__('connection lost') : trans.__('connected')}
+        />
+        <span className="dra-Bar-name">
+          <strong>
+            <Name text={cluster} />
+          </strong>
+          {status?.namespace ? (
+            <span className="dra-mod-quiet">
+              {' / '}
+              <Name text={status.namespace} />
+            </span>
+          ) : null}
+          {status?.simulated ? <span className="dra-mod-quiet">, {trans.__('simulated')}</span> : null}
+        </span>
+        <Icon name="down" />
+      </button>
+      <IconButton icon="more" label={trans.__('More about GPU sessions')} hasMenu onClick={onMore} />
+    </div>
+  );
+}

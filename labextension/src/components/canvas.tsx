@@ -1,0 +1,191 @@
+/** Many nodes on one canvas: blocks of devices, or one mark per node; only what changed is drawn again. */
+
+import { useEffect, useMemo, useRef, useState, type KeyboardEvent, type MouseEvent, type ReactElement } from 'react';
+
+import type { Device } from '../api/types';
+import type { NodeGroup, NodeRow } from '../model/devices';
+import { cellName, nodeSummary } from '../format/devices';
+import { count } from '../format/numbers';
+import { fill } from '../format/text';
+import { layoutGroup, nodeAt, paintNode, readPalette, type GroupLayout, type Palette } from './painter';
+import { Name, useSpeech } from './speech';
+
+export interface CanvasProps {
+  groups: readonly NodeGroup[];
+  fits: (device: Device) => boolean;
+  marks: boolean;
+  now: number;
+}
+
+function useWidth(): [React.RefObject<HTMLDivElement>, number] {
+  const ref = useRef<HTMLDivElement>(null);
+  const [width, setWidth] = useState(0);
+  useEffect(() => {
+    const node = ref.current;
+    if (!node || typeof ResizeObserver === 'undefined') {
+      return;
+    }
+    const observer = new ResizeObserver(entries => setWidth(Math.floor(entries[0]?.contentRect.width ?? 0)));
+    observer.observe(node);
+    return () => observer.disconnect();
+  }, []);
+  return [ref, width];
+}
+
+/** Light and dark redraw everything; a number that changes with the theme is enough to know. */
+function useTheme(): number {
+  const [turn, setTurn] = useState(0);
+  useEffect(() => {
+    const observer = new MutationObserver(() => setTurn(value => value + 1));
+    observer.observe(document.body, { attributes: true, attributeFilter: ['data-jp-theme-light', 'data-jp-theme-name'] });
+    return () => observer.disconnect();
+  }, []);
+  return turn;
+}
+
+function signature(row: NodeRow, fits: (device: Device) => boolean): string {
+  return row.devices.map(device => `${device.state[0]}${fits(device) ? 1 : 0}`).join('');
+}
+
+interface GroupProps {
+  group: NodeGroup;
+  fits: (device: Device) => boolean;
+  marks: boolean;
+  width: number;
+  theme: number;
+}
+
+function GroupCanvas({ group, fits, marks, width, theme }: GroupProps): ReactElement {
+  const speech = useSpeech();
+  const { trans } = speech;
+  const canvas = useRef<HTMLCanvasElement>(null);
+  const drawn = useRef<{ key: string; signatures: string[] }>({ key: '', signatures: [] });
+  const [at, setAt] = useState<number | null>(null);
+  const layout: GroupLayout = useMemo(() => layoutGroup(group, width, marks), [group, width, marks]);
+  useEffect(() => {
+    const node = canvas.current;
+    const context = node?.getContext('2d');
+    if (!node || !context || width <= 0) {
+      return;
+    }
+    const scale = window.devicePixelRatio || 1;
+    const key = `${width}/${layout.height}/${theme}/${marks}/${group.nodes.length}`;
+    const palette: Palette = readPalette(node);
+    if (drawn.current.key !== key) {
+      node.width = width * scale;
+      node.height = layout.height * scale;
+      drawn.current = { key, signatures: [] };
+    }
+    context.setTransform(scale, 0, 0, scale, 0, 0);
+    group.nodes.forEach((row, index) => {
+      const sign = `${row.name}:${signature(row, fits)}`;
+      if (drawn.current.signatures[index] !== sign) {
+        drawn.current.signatures[index] = sign;
+        paintNode(context, layout, index, row, fits, palette, marks);
+      }
+    });
+  }, [group, fits, layout, width, marks, theme]);
+  const row = at === null ? null : group.nodes[at];
+  const move = (event: KeyboardEvent): void => {
+    const here = at ?? -1;
+    const steps: Record<string, number> = {
+      ArrowRight: here + 1,
+      ArrowLeft: here - 1,
+      ArrowDown: here + layout.perRow,
+      ArrowUp: here - layout.perRow,
+      Home: 0,
+      End: group.nodes.length - 1
+    };
+    const next = steps[event.key];
+    if (next !== undefined) {
+      event.preventDefault();
+      setAt(Math.max(0, Math.min(group.nodes.length - 1, next)));
+    } else if (event.key === 'Escape' && at !== null) {
+      event.stopPropagation();
+      setAt(null);
+    }
+  };
+  const pick = (event: MouseEvent<HTMLCanvasElement>): void => {
+    const box = event.currentTarget.getBoundingClientRect();
+    setAt(nodeAt(layout, event.clientX - box.left, event.clientY - box.top));
+  };
+  const nodes = group.nodes.length;
+  const facts = fill(
+    trans._n('{nodes} node · {free} of {total} free', '{nodes} nodes · {free} of {total} free', nodes),
+    { nodes: count(speech, nodes), free: count(speech, group.free), total: count(speech, group.devices) }
+  );
+  return (
+    <div className="dra-Group">
+      <div className="dra-Picture-head">
+        <span className="dra-Picture-name">
+          <Name text={group.label} />
+        </span>
+        <span className="dra-mod-quiet">{facts}</span>
+      </div>
+      <div
+        className="dra-Group-canvas"
+        role="img"
+        tabIndex={0}
+        aria-label={`${group.label}. ${facts}`}
+        onKeyDown={move}
+        onBlur={() => setAt(null)}
+      >
+        <canvas ref={canvas} style={{ width, height: layout.height }} onClick={pick} />
+        {at !== null && (
+          <span
+            className="dra-Group-cursor"
+            style={{
+              left: (at % layout.perRow) * layout.stepX - 2,
+              top: Math.floor(at / layout.perRow) * layout.stepY - 2,
+              width: layout.blockWidth + 4,
+              height: layout.blockHeight + 4
+            }}
+          />
+        )}
+      </div>
+      <div role="status" className={row ? 'dra-Group-row' : 'dra-Spoken'}>
+        {row && (
+          <>
+            <strong>
+              <Name text={row.name} />
+            </strong>{' '}
+            {nodeSummary(speech, row.devices)}
+            <ul>
+              {row.devices
+                .filter(device => device.device_kind !== 'nic')
+                .slice(0, 16)
+                .map(device => (
+                  <li key={`${device.driver}/${device.name}`}>{cellName(speech, device)}</li>
+                ))}
+            </ul>
+          </>
+        )}
+      </div>
+    </div>
+  );
+}
+
+export function Canvas({ groups, fits, marks }: CanvasProps): ReactElement {
+  const { trans } = useSpeech();
+  const [ref, width] = useWidth();
+  const theme = useTheme();
+  const [all, setAll] = useState(false);
+  const shown = marks && !all ? groups.filter(group => group.fitting > 0 || groups.length <= 3) : groups;
+  const rest = groups.filter(group => !shown.includes(group));
+  const nodes = rest.reduce((sum, group) => sum + group.nodes.length, 0);
+  return (
+    <div className="dra-Groups" ref={ref}>
+      {shown.map(group => (
+        <GroupCanvas key={group.label} group={group} fits={fits} marks={marks} width={width} theme={theme} />
+      ))}
+      {rest.length > 0 && (
+        <button type="button" className="dra-Link" aria-expanded={false} onClick={() => setAll(true)}>
+          {fill(trans._n('{n} more kind, {nodes} nodes, none fits', '{n} more kinds, {nodes} nodes, none fits', rest.length), {
+            n: rest.length,
+            nodes
+          })}
+        </button>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,150 @@
+/** A session that has ended, with its reason, until removed or a day old. */
+
+import { useId, type ReactElement } from 'react';
+
+import type { Session } from '../api/types';
+import { clock, duration } from '../format/durations';
+import { endedEarly, endShort, endWords, isFault } from '../format/ends';
+import { price as priceWords, soFar } from '../format/numbers';
+import { used, usedOf } from '../format/sizes';
+import type { Speech } from '../format/speech';
+import { stepViews } from '../format/steps';
+import { fill } from '../format/text';
+import { Button } from './controls';
+import { Icon } from './icons';
+import { CardHead } from './session';
+import { useSpeech } from './speech';
+import { Steps } from './steps';
+
+export interface EndedProps {
+  session: Session;
+  now: number;
+  subtitle: string;
+  onAgain: (session: Session, change: Record<string, unknown>) => void | Promise<unknown>;
+  onChooseImage: (session: Session) => void;
+  onLog: (session: Session) => void | Promise<unknown>;
+  onDetails: (session: Session) => void | Promise<unknown>;
+  onRemove: (session: Session) => void;
+}
+
+/** "Ran 2 h 02 min · peak 41.2 of 79.6 GiB · €5.90". */
+function factsLine(speech: Speech, session: Session): string | null {
+  const { trans } = speech;
+  if (!session.ready_at || !session.ended) {
+    return null;
+  }
+  const seconds = (Date.parse(session.ended.at) - Date.parse(session.ready_at)) / 1000;
+  const parts = [fill(trans.__('Ran {time}'), { time: duration(speech, seconds < 60 ? Math.floor(seconds) : seconds) })];
+  const peak = session.usage?.peak_bytes;
+  const total = session.usage?.memory_total_bytes;
+  if (peak && total) {
+    parts.push(fill(trans.__('peak {used}'), { used: usedOf(speech, peak, total) }));
+  }
+  const cost = session.price ? soFar(speech, session.price, seconds / 3600) : null;
+  if (cost) {
+    parts.push(cost);
+  }
+  return parts.join(' · ');
+}
+
+/** Message 49, only where the server measured every minute and says so. */
+function rightSize(speech: Speech, session: Session): string | null {
+  const { trans } = speech;
+  const hint = session.right_size;
+  if (!hint) {
+    return null;
+  }
+  const cost = priceWords(speech, hint.price);
+  const values = { used: used(speech, hint.peak_bytes), total: used(speech, hint.total_bytes), size: hint.label, cost: cost ?? '' };
+  return cost
+    ? fill(trans.__('Peak was {used} of {total}: a {size} device would do, from {cost}.'), values)
+    : fill(trans.__('Peak was {used} of {total}: a {size} device would do.'), values);
+}
+
+/** Twice the host memory: what an out-of-memory end offers. */
+function doubled(memory: string | undefined): { wire: string; label: string } | null {
+  const match = /^(\d+)(Gi|G|GB|GiB)$/.exec(memory ?? '16Gi');
+  return match ? { wire: `${2 * Number(match[1])}Gi`, label: `${2 * Number(match[1])} GiB` } : null;
+}
+
+export function EndedCard(props: EndedProps): ReactElement {
+  const speech = useSpeech();
+  const { trans } = speech;
+  const { session, now } = props;
+  const id = useId();
+  const { ended } = session;
+  const words = endWords(speech, session);
+  const early = endedEarly(session);
+  const fault = ended ? isFault(ended) : false;
+  const time = ended ? clock(speech, ended.at, now) : '';
+  const own = ended?.code === 'stopped' || ended?.code === 'cancelled';
+  const badge = early
+    ? { icon: fault ? ('never' as const) : ('stop' as const), color: fault ? 'error' : 'quiet', text: trans.__('not started') }
+    : own
+      ? { icon: 'stop' as const, color: 'quiet', text: fill(trans.__('stopped {time}'), { time }) }
+      : { icon: fault ? ('never' as const) : ('glass' as const), color: fault ? 'error' : 'quiet', text: fill(trans.__('ended {time}'), { time }) };
+  const more = ended?.code === 'out-of-memory' ? doubled(session.requirement?.host_memory) : null;
+  const hint = rightSize(speech, session);
+  const remove = (
+    <Button
+      label={fill(trans.__('Remove {session} from the list'), { session: session.name })}
+      onClick={() => props.onRemove(session)}
+    >
+      {trans.__('Remove')}
+    </Button>
+  );
+  return (
+    <article className="dra-Card dra-state-ended" aria-labelledby={id}>
+      <CardHead session={session} badge={badge} subtitle={early ? props.subtitle : null} titleId={id} />
+      {early ? (
+        <>
+          <Steps views={stepViews(session)} session={session} now={now} />
+          <p>
+            <strong>{words.head}</strong> {words.body}
+          </p>
+        </>
+      ) : (
+        <>
+          <p className="dra-Card-why">
+            {ended && !own ? `${endShort(speech, ended)}: ` : ''}
+            {words.body}
+          </p>
+          {factsLine(speech, session) && <p className="dra-Hint">{factsLine(speech, session)}</p>}
+          {hint && (
+            <p className="dra-Hint dra-mod-icon">
+              <Icon name="info" className="dra-mod-info" /> {hint}
+            </p>
+          )}
+        </>
+      )}
+      <div className="dra-Card-actions">
+        {early && ended?.code === 'image' ? (
+          <Button kind="main" onClick={() => props.onChooseImage(session)}>
+            {trans.__('Choose an image')}
+          </Button>
+        ) : more ? (
+          <Button onClick={() => props.onAgain(session, { host_memory: more.wire })}>
+            {fill(trans.__('Start again with {size}'), { size: more.label })}
+          </Button>
+        ) : (
+          <Button
+            label={fill(trans.__('Start {session} again'), { session: session.name })}
+            onClick={() => props.onAgain(session, {})}
+          >
+            {ended?.code === 'device-unhealthy' ? trans.__('Start on another device') : trans.__('Start again …')}
+          </Button>
+        )}
+        {early ? (
+          <Button label={fill(trans.__('Details of {session}'), { session: session.name })} onClick={() => props.onDetails(session)}>
+            {trans.__('Details')}
+          </Button>
+        ) : (
+          <Button label={fill(trans.__('Log of {session}'), { session: session.name })} onClick={() => props.onLog(session)}>
+            {trans.__('Log')}
+          </Button>
+        )}
+        {remove}
+      </div>
+    </article>
+  );
+}

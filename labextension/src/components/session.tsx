@@ -1,0 +1,456 @@
+/** One session: its device, what runs on it, what it uses, what is left, and what can be done. */
+
+import { useEffect, useId, useRef, type MouseEvent, type ReactElement } from 'react';
+
+import type { Session } from '../api/types';
+import type { Warning } from '../model/sessions';
+import { clock, duration, runningClock } from '../format/durations';
+import { percent } from '../format/numbers';
+import { costWords, devicesLine, givingBackWords, kernelState, leaseUsed, missingWords, timeLeft } from '../format/sessions';
+import { used, usedOf } from '../format/sizes';
+import type { Speech } from '../format/speech';
+import { readyWords, stepViews } from '../format/steps';
+import { fill, initial, sentence, type Sentence } from '../format/text';
+import { Button, IconButton, Spinner } from './controls';
+import { Glyph } from './glyph';
+import { Icon, type IconName } from './icons';
+import { Meter, patternOf, type Piece } from './meters';
+import { Name, Said, useSpeech } from './speech';
+import { Steps } from './steps';
+
+export interface SessionCallbacks {
+  onOpen: (session: Session, notebook: string | null) => void | Promise<unknown>;
+  onUseHere: (session: Session) => void | Promise<unknown>;
+  onExtend: (session: Session) => void | Promise<unknown>;
+  onStop: (session: Session) => void | Promise<unknown>;
+  onCancel: (session: Session) => void | Promise<unknown>;
+  onLog: (session: Session) => void | Promise<unknown>;
+  onChange: (session: Session) => void;
+  onHolders: (session: Session) => void;
+  onSteps: (session: Session) => void;
+  onMenu: (session: Session, event: MouseEvent<HTMLButtonElement>) => void;
+}
+
+export interface SessionProps extends SessionCallbacks {
+  session: Session;
+  now: number;
+  unfolded: boolean;
+  /** Runs, but not for the current notebook, which could join. */
+  canUseHere: boolean;
+  freshlyReady: boolean;
+  stepsOpen: boolean;
+  warning: Warning | null;
+  idle: number | null;
+  extendSeconds: number;
+  subtitle: string;
+  /** When the numbers are from, while the connection is lost. */
+  asOf: number | null;
+  /** The card that was just made takes the focus. */
+  focus: boolean;
+  onFocused: () => void;
+}
+
+interface Badge {
+  icon: IconName | 'spinner';
+  color: string;
+  text: string;
+}
+
+function badge(speech: Speech, props: SessionProps): Badge {
+  const { trans } = speech;
+  const { session, idle, freshlyReady, now, warning } = props;
+  if (props.asOf !== null) {
+    const time = clock(speech, new Date(props.asOf).toISOString(), now);
+    return { icon: 'unknown', color: 'info', text: fill(trans.__('as of {time}'), { time }) };
+  }
+  switch (session.state) {
+    case 'waiting':
+      return { icon: 'taken', color: 'warn', text: trans.__('waiting') };
+    case 'starting':
+      return { icon: 'spinner', color: 'info', text: trans.__('starting') };
+    case 'releasing':
+      return { icon: 'spinner', color: 'quiet', text: trans.__('giving back') };
+    default:
+  }
+  if (freshlyReady) {
+    return { icon: 'fits', color: 'fits', text: trans.__('ready') };
+  }
+  if (idle !== null && idle >= 60) {
+    const color = warning ? 'warn' : 'quiet';
+    return { icon: 'taken', color, text: fill(trans.__('idle {time}'), { time: duration(speech, idle) }) };
+  }
+  return session.activity === 'busy'
+    ? { icon: 'run', color: 'fits', text: trans.__('busy') }
+    : { icon: 'todo', color: 'quiet', text: trans.__('idle') };
+}
+
+export function CardHead(props: {
+  session: Session;
+  badge: Badge;
+  subtitle: string | null;
+  onMenu?: ((event: MouseEvent<HTMLButtonElement>) => void) | undefined;
+  titleId: string;
+  titleRef?: React.RefObject<HTMLElement>;
+}): ReactElement {
+  const { session, badge: state, subtitle } = props;
+  const { trans } = useSpeech();
+  const device = session.devices[0];
+  const kind = device?.share?.profile ? 'part' : (device?.device_kind ?? 'gpu');
+  const drawn =
+    session.state === 'waiting'
+      ? 'hidden'
+      : session.state === 'releasing'
+        ? 'taken'
+        : session.state === 'ended'
+          ? 'none'
+          : 'yours';
+  return (
+    <div className="dra-Card-head">
+      <Glyph kind={kind} state={drawn} size={18} initial={initial(session.name)} />
+      <div className="dra-Card-names">
+        <div className="dra-Card-line">
+          <strong className="dra-Card-title" id={props.titleId} ref={props.titleRef} tabIndex={-1}>
+            <Name text={session.name} />
+          </strong>
+          <span className="dra-Badge">
+            {state.icon === 'spinner' ? <Spinner /> : <Icon name={state.icon} className={`dra-mod-${state.color}`} />}
+            {state.text}
+          </span>
+        </div>
+        {subtitle ? (
+          <div className="dra-mod-quiet dra-Card-sub">
+            {subtitle}
+            {session.simulated && session.state !== 'ended' ? ` · ${trans.__('simulated')}` : ''}
+          </div>
+        ) : null}
+      </div>
+      {props.onMenu && (
+        <IconButton
+          icon="more"
+          label={fill(trans.__('More about {session}'), { session: session.name })}
+          hasMenu
+          onClick={props.onMenu}
+        />
+      )}
+    </div>
+  );
+}
+
+/** Memory by holder: one piece each, "and 2 more" told in words beside. */
+function memoryPieces(session: Session): Piece[] {
+  const { usage } = session;
+  const total = usage?.memory_total_bytes ?? 0;
+  if (!usage || !total) {
+    return [];
+  }
+  const known = usage.by_kernel.filter(item => item.memory_used_bytes !== null);
+  if (known.length < 2) {
+    return [{ share: (usage.memory_used_bytes ?? 0) / total, pattern: 'solid' }];
+  }
+  return known.map((item, index) => ({ share: (item.memory_used_bytes ?? 0) / total, pattern: patternOf(index) }));
+}
+
+function Meters({ session, now, warning }: SessionProps): ReactElement {
+  const speech = useSpeech();
+  const { trans } = speech;
+  const { usage } = session;
+  const left = timeLeft(speech, session, now);
+  const lease = leaseUsed(session, now);
+  return (
+    <div className="dra-Meters">
+      {usage &&
+        (usage.memory_used_bytes !== null && usage.memory_total_bytes ? (
+          <Meter
+            label={trans.__('Memory')}
+            pieces={memoryPieces(session)}
+            text={usedOf(speech, usage.memory_used_bytes, usage.memory_total_bytes)}
+          />
+        ) : (
+          <Meter label={trans.__('Memory')} pieces={null} text={missingWords(speech, usage.why_missing)} />
+        ))}
+      {usage &&
+        (usage.utilisation_percent !== null ? (
+          <Meter
+            label={trans.__('Compute')}
+            pieces={[{ share: usage.utilisation_percent / 100, pattern: 'solid' }]}
+            text={percent(speech, usage.utilisation_percent)}
+          />
+        ) : (
+          <Meter label={trans.__('Compute')} pieces={null} text={missingWords(speech, usage.why_missing)} />
+        ))}
+      {left && lease !== null && (
+        <Meter
+          label={trans.__('Lease')}
+          pieces={[{ share: lease, pattern: 'grey' }]}
+          text={left}
+          strong={warning?.kind === 'lease'}
+        />
+      )}
+    </div>
+  );
+}
+
+function Kernels({ session, now, onOpen }: SessionProps): ReactElement | null {
+  const speech = useSpeech();
+  const { trans } = speech;
+  if (!session.kernels.length) {
+    return null;
+  }
+  const many = session.kernels.length > 1;
+  return (
+    <>
+      <ul className="dra-Kernels">
+        {session.kernels.map((kernel, index) => {
+          const name = kernel.notebook?.split('/').pop() ?? kernel.name;
+          const bytes = session.usage?.by_kernel.find(item => item.id === kernel.id)?.memory_used_bytes ?? null;
+          const idle = kernel.last_activity ? (now - Date.parse(kernel.last_activity)) / 1000 : null;
+          const facts = [bytes !== null && many ? used(speech, bytes) : null, kernelState(speech, kernel.state, idle)];
+          return (
+            <li key={kernel.id}>
+              {many ? (
+                <span className={`dra-Pattern dra-mod-${patternOf(index)}`} aria-hidden="true" />
+              ) : (
+                <Icon name="book" />
+              )}
+              <button
+                type="button"
+                className="dra-Kernels-name"
+                title={kernel.notebook ?? kernel.name}
+                aria-label={fill(trans.__('Open {notebook}'), { notebook: name })}
+                onClick={() => void onOpen(session, kernel.notebook)}
+              >
+                <Name text={name} />
+              </button>
+              <span className="dra-Kernels-facts">{facts.filter(Boolean).join(' · ')}</span>
+            </li>
+          );
+        })}
+      </ul>
+      {(many || costWords(speech, session, now)) && (
+        <p className="dra-Hint">
+          {many ? trans.__('They share all of its memory; nothing keeps them apart.') : ''}{' '}
+          {costWords(speech, session, now) ?? ''}
+        </p>
+      )}
+    </>
+  );
+}
+
+function WarningLine(props: SessionProps): ReactElement | null {
+  const speech = useSpeech();
+  const { trans } = speech;
+  const { warning, session } = props;
+  if (!warning) {
+    return null;
+  }
+  if (warning.kind === 'lease') {
+    const time = clock(speech, session.lease?.ends_at ?? '', props.now);
+    return (
+      <div className="dra-Warning">
+        <Icon name="glass" className="dra-mod-warn" />
+        <span>{fill(trans.__('Ends at {time}, even if a cell runs.'), { time })}</span>
+      </div>
+    );
+  }
+  const left = warning.kind === 'idle' ? duration(speech, Math.max(60, warning.left)) : '';
+  return (
+    <div className="dra-Warning">
+      <Icon name="glass" className="dra-mod-warn" />
+      <span>
+        <Said text={sentence(trans.__('Given back in **{time}**'), { time: left })} />
+      </span>
+      <Button
+        label={fill(trans.__('Keep {session}'), { session: session.name })}
+        onClick={() => props.onExtend(session)}
+      >
+        {trans.__('Keep it')}
+      </Button>
+    </div>
+  );
+}
+
+function Running(props: SessionProps): ReactElement {
+  const speech = useSpeech();
+  const { trans } = speech;
+  const { session, freshlyReady, unfolded, warning } = props;
+  const notebook = session.kernels[0]?.notebook ?? null;
+  if (freshlyReady) {
+    return (
+      <>
+        <p>
+          <Said text={readyWords(speech, session)} />{' '}
+          <button type="button" className="dra-Link" onClick={() => props.onSteps(session)}>
+            {trans.__('Steps')}
+          </button>
+        </p>
+        {props.stepsOpen && <Steps views={stepViews(session)} session={session} now={props.now} />}
+        <div className="dra-Card-actions">
+          {notebook && (
+            <Button kind="main" onClick={() => props.onOpen(session, notebook)}>
+              {fill(trans.__('Open {notebook}'), { notebook: notebook.split('/').pop() ?? notebook })}
+            </Button>
+          )}
+          <Button label={fill(trans.__('Stop {session}'), { session: session.name })} onClick={() => props.onStop(session)}>
+            {trans.__('Stop')}
+          </Button>
+        </div>
+      </>
+    );
+  }
+  return (
+    <>
+      {(unfolded || session.usage || warning?.kind === 'lease') && <Meters {...props} />}
+      {unfolded && <Kernels {...props} />}
+      <WarningLine {...props} />
+      {props.stepsOpen && <Steps views={stepViews(session)} session={session} now={props.now} />}
+      {(unfolded || warning?.kind === 'lease') && (
+        <div className="dra-Card-actions">
+          {props.canUseHere && (
+            <Button label={fill(trans.__('Use here: {session}'), { session: session.name })} onClick={() => props.onUseHere(session)}>
+              {trans.__('Use here')}
+            </Button>
+          )}
+          {props.extendSeconds > 0 && (
+            <Button
+              kind={warning?.kind === 'lease' ? 'main' : 'plain'}
+              label={fill(trans.__('Extend {session}'), { session: session.name })}
+              onClick={() => props.onExtend(session)}
+            >
+              {warning?.kind === 'lease'
+                ? fill(trans.__('Extend by {time}'), { time: duration(speech, props.extendSeconds) })
+                : trans.__('Extend')}
+            </Button>
+          )}
+          <Button label={fill(trans.__('Stop {session}'), { session: session.name })} onClick={() => props.onStop(session)}>
+            {trans.__('Stop …')}
+          </Button>
+        </div>
+      )}
+    </>
+  );
+}
+
+function Starting(props: SessionProps): ReactElement {
+  const speech = useSpeech();
+  const { trans } = speech;
+  const { session, now } = props;
+  const passed = runningClock((now - Date.parse(session.created_at)) / 1000);
+  const most = session.launch_until
+    ? runningClock((Date.parse(session.launch_until) - Date.parse(session.created_at)) / 1000)
+    : null;
+  return (
+    <>
+      <Steps views={stepViews(session)} session={session} now={now} />
+      <div className="dra-Card-actions dra-mod-between">
+        <span className="dra-Clock" aria-hidden="true">
+          {most ? fill(trans.__('{clock} of at most {most}'), { clock: passed, most }) : passed}
+        </span>
+        <span className="dra-Card-buttons">
+          <Button label={fill(trans.__('Log of {session}'), { session: session.name })} onClick={() => props.onLog(session)}>
+            {trans.__('Log')}
+          </Button>
+          <Button label={fill(trans.__('Cancel {session}'), { session: session.name })} onClick={() => props.onCancel(session)}>
+            {trans.__('Cancel')}
+          </Button>
+        </span>
+      </div>
+    </>
+  );
+}
+
+/** Messages 25 and 26. */
+function waitWords(speech: Speech, session: Session, now: number): Sentence {
+  const { trans } = speech;
+  const wait = session.wait;
+  const since = wait ? Date.parse(wait.since) : Date.parse(session.created_at);
+  const values = {
+    clock: runningClock((now - since) / 1000),
+    most: wait?.until ? duration(speech, Math.round((Date.parse(wait.until) - since) / 1000)) : ''
+  };
+  return values.most
+    ? sentence(trans.__('Waiting for **{clock}**, at most {most}.'), values)
+    : sentence(trans.__('Waiting for **{clock}**.'), values);
+}
+
+function Waiting(props: SessionProps): ReactElement {
+  const speech = useSpeech();
+  const { trans } = speech;
+  const { session, now } = props;
+  const taken = session.wait?.reasons.find(reason => reason.code === 'taken')?.devices;
+  const next = session.wait?.next_change;
+  const queue = session.wait?.queue;
+  return (
+    <>
+      <p>
+        <Said text={waitWords(speech, session, now)} />{' '}
+        {taken ? (
+          <button type="button" className="dra-Link" onClick={() => props.onHolders(session)}>
+            {fill(trans.__('{n} of {n} taken'), { n: taken })}
+          </button>
+        ) : null}
+      </p>
+      <p className="dra-Hint">
+        {next?.at && next.code === 'lease-ends'
+          ? `${fill(trans.__('Next known change: a lease ends at {time}.'), { time: clock(speech, next.at, now) })} `
+          : ''}
+        {queue?.position
+          ? `${fill(trans.__('You are number {n} in the queue {queue}, as of {time}.'), {
+              n: queue.position,
+              queue: queue.name ?? '',
+              time: clock(speech, queue.as_of ?? '', now)
+            })} `
+          : ''}
+        {trans.__('It starts by itself; you can close this page.')}
+      </p>
+      <div className="dra-Card-actions">
+        <Button label={fill(trans.__('Change {session}'), { session: session.name })} onClick={() => props.onChange(session)}>
+          {trans.__('Change …')}
+        </Button>
+        <Button label={fill(trans.__('Stop waiting for {session}'), { session: session.name })} onClick={() => props.onCancel(session)}>
+          {trans.__('Stop waiting')}
+        </Button>
+      </div>
+    </>
+  );
+}
+
+/** A session that has not ended. */
+export function SessionCard(props: SessionProps): ReactElement {
+  const speech = useSpeech();
+  const { session, focus, onFocused } = props;
+  const id = useId();
+  const title = useRef<HTMLElement>(null);
+  useEffect(() => {
+    if (focus) {
+      title.current?.focus();
+      onFocused();
+    }
+  }, [focus, onFocused]);
+  const line = devicesLine(speech, session);
+  const node = session.devices[0]?.node ?? null;
+  const releasing = session.state === 'releasing';
+  const back = releasing ? givingBackWords(speech, session.ended?.at ?? null, props.now, node) : null;
+  const subtitle =
+    session.state === 'waiting' || session.state === 'starting'
+      ? props.subtitle
+      : back
+        ? [line, back].filter(Boolean).join(' · ')
+        : line;
+  return (
+    <article className={`dra-Card dra-state-${session.state}`} aria-labelledby={id}>
+      <CardHead
+        session={session}
+        badge={badge(speech, props)}
+        subtitle={subtitle}
+        titleId={id}
+        titleRef={title}
+        onMenu={
+          session.state === 'running' && props.asOf === null ? event => props.onMenu(session, event) : undefined
+        }
+      />
+      {session.state === 'starting' && <Starting {...props} />}
+      {session.state === 'waiting' && <Waiting {...props} />}
+      {session.state === 'running' && props.asOf === null && <Running {...props} />}
+    </article>
+  );
+}

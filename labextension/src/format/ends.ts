@@ -1,0 +1,237 @@
+/** How sessions end, in words (ux.md §5, 31 and 42–48): a head, a reason, and whether something went wrong. */
+
+import type { Ended, Params, Session } from '../api/types';
+import { clock, duration } from './durations';
+import { nameList } from './numbers';
+import type { Speech } from './speech';
+import { fill } from './text';
+import { used } from './sizes';
+
+export interface EndWords {
+  head: string;
+  body: string;
+  /** Red only when something went wrong; ends by rule or by the user are grey. */
+  fault: boolean;
+}
+
+const BY_RULE = new Set(['stopped', 'cancelled', 'stopped-by-admin', 'idle', 'lease-over', 'wait-over', 'server-stopped']);
+
+export function isFault(ended: Pick<Ended, 'code' | 'exit_code'>): boolean {
+  return !BY_RULE.has(ended.code) && !(ended.code === 'exited' && ended.exit_code === 0);
+}
+
+/** Ended before it ever ran. */
+export function endedEarly(session: Session): boolean {
+  return session.state === 'ended' && session.ready_at === null;
+}
+
+function text(params: Params, key: string): string {
+  const value = params[key];
+  return typeof value === 'string' || typeof value === 'number' ? String(value) : '';
+}
+
+function number(params: Params, key: string): number | null {
+  const value = params[key];
+  return typeof value === 'number' ? value : null;
+}
+
+/** The few words for status bar and card head: "out of host memory". */
+export function endShort(speech: Speech, ended: Ended): string {
+  const { trans } = speech;
+  switch (ended.code) {
+    case 'out-of-memory':
+      return trans.__('out of host memory');
+    case 'idle':
+      return trans.__('not used');
+    case 'lease-over':
+      return trans.__('time over');
+    case 'stopped':
+    case 'cancelled':
+      return trans.__('stopped by you');
+    case 'stopped-by-admin':
+      return trans.__('stopped by an admin');
+    case 'evicted':
+    case 'preempted':
+    case 'node-drained':
+      return trans.__('moved off its node');
+    case 'node-lost':
+      return trans.__('node lost');
+    case 'device-unhealthy':
+      return trans.__('device out of service');
+    case 'crashed':
+      return trans.__('crashed');
+    case 'exited':
+      return trans.__('kernel ended');
+    default:
+      return trans.__('not started');
+  }
+}
+
+/** Message 31: why a launch came to nothing. */
+function earlyReason(speech: Speech, ended: Ended): string | null {
+  const { trans } = speech;
+  const { params } = ended;
+  switch (ended.code) {
+    case 'image':
+      return fill(trans.__('There is no image {image}. Check its name.'), { image: text(params, 'image') });
+    case 'limit-range':
+    case 'quota': {
+      const values = {
+        asked: text(params, 'asked'),
+        allowed: text(params, 'allowed') || text(params, 'hard'),
+        namespace: text(params, 'namespace')
+      };
+      return values.asked && values.allowed
+        ? fill(trans.__('{asked} is over the {allowed} allowed in {namespace}.'), values)
+        : null;
+    }
+    case 'class-missing': {
+      const classes = Array.isArray(params['classes']) ? params['classes'].map(String) : [];
+      const values = { tier: text(params, 'tier'), tiers: nameList(speech, classes) };
+      return classes.length
+        ? fill(trans.__('The tier {tier} does not exist; there are: {tiers}.'), values)
+        : fill(trans.__('The tier {tier} does not exist.'), values);
+    }
+    case 'prepare-failed': {
+      const values = { device: text(params, 'device'), text: text(params, 'text') || (ended.message ?? '') };
+      return fill(trans.__('The driver could not prepare {device}: {text}.'), values);
+    }
+    case 'cancelled':
+    case 'stopped':
+      return trans.__('You stopped it.');
+    case 'wait-over':
+      return trans.__('No device became free in the time you wanted to wait.');
+    case 'launch-timeout':
+      return trans.__('It did not start in the time allowed.');
+    case 'impossible':
+      return trans.__('No node has this, even with everything free.');
+    default:
+      return null;
+  }
+}
+
+function laterReason(speech: Speech, session: Session, ended: Ended): string | null {
+  const { trans } = speech;
+  const { params } = ended;
+  const device = session.devices[0];
+  switch (ended.code) {
+    case 'out-of-memory': {
+      const limit = text(params, 'limit') || text(params, 'host_memory');
+      const usage = number(params, 'device_used_bytes');
+      const total = number(params, 'device_total_bytes');
+      const first = limit
+        ? fill(trans.__('It used more than its {limit} of the node’s memory.'), { limit })
+        : trans.__('It used more than its share of the node’s memory.');
+      return usage !== null && total !== null
+        ? `${first} ${fill(trans.__('The device’s own memory was not the problem ({used} of {total}).'), {
+            used: used(speech, usage),
+            total: used(speech, total)
+          })}`
+        : first;
+    }
+    case 'idle':
+      return trans.__('No cell ran and the device was idle.');
+    case 'lease-over':
+      return trans.__('It had reached the end of its time.');
+    case 'stopped':
+    case 'cancelled':
+      return trans.__('You stopped it.');
+    case 'stopped-by-admin': {
+      const values = { who: ended.by ?? trans.__('An admin'), text: ended.message ?? '' };
+      return values.text ? fill(trans.__('{who} stopped it: {text}.'), values) : fill(trans.__('{who} stopped it.'), values);
+    }
+    case 'evicted': {
+      const values = { node: device?.node ?? text(params, 'node'), what: text(params, 'resource') || trans.__('memory') };
+      return fill(trans.__('The node {node} ran low on {what} and ended the kernel.'), values);
+    }
+    case 'node-drained':
+      return fill(trans.__('The node {node} was taken out of work.'), { node: device?.node ?? text(params, 'node') });
+    case 'preempted':
+      return trans.__('It made room for work with a higher priority.');
+    case 'device-unhealthy': {
+      const values = {
+        device: device?.device ?? text(params, 'device'),
+        node: device?.node ?? text(params, 'node'),
+        reason: text(params, 'reason') || text(params, 'key')
+      };
+      const template = values.reason
+        ? trans.__(
+            'The driver marked {device} on {node} as broken ({reason}) and the cluster ended the kernel. Nothing in your code caused this.'
+          )
+        : trans.__(
+            'The driver marked {device} on {node} as broken and the cluster ended the kernel. Nothing in your code caused this.'
+          );
+      return fill(template, values);
+    }
+    case 'node-lost': {
+      const since = text(params, 'since');
+      const values = { node: device?.node ?? text(params, 'node'), time: clock(speech, since || ended.at, Date.parse(ended.at)) };
+      return fill(trans.__('{node} has not answered since {time}.'), values);
+    }
+    case 'pod-deleted':
+      return trans.__('Somebody deleted the kernel’s pod.');
+    case 'claim-deleted':
+      return trans.__('Somebody deleted the claim.');
+    case 'crashed':
+      return text(params, 'signal') === '11' || text(params, 'signal') === 'SIGSEGV'
+        ? trans.__('It crashed in native code (segmentation fault).')
+        : fill(trans.__('The kernel stopped by itself (exit code {code}).'), { code: ended.exit_code ?? '?' });
+    case 'exited':
+      return fill(trans.__('The kernel stopped by itself (exit code {code}).'), { code: ended.exit_code ?? '?' });
+    case 'server-stopped':
+      return trans.__('The Jupyter server was stopped.');
+    default:
+      return null;
+  }
+}
+
+function endHead(speech: Speech, session: Session, ended: Ended): string {
+  const { trans } = speech;
+  switch (ended.code) {
+    case 'out-of-memory':
+      return trans.__('The kernel was ended: out of host memory');
+    case 'idle': {
+      const limit = session.lease?.idle_limit_seconds;
+      return limit
+        ? fill(trans.__('The session ended: not used for {time}'), { time: duration(speech, limit) })
+        : trans.__('The session ended: not used');
+    }
+    case 'lease-over': {
+      const length = session.lease?.ends_at
+        ? (Date.parse(session.lease.ends_at) - Date.parse(session.created_at)) / 1000
+        : null;
+      return length
+        ? fill(trans.__('The session ended: its time was over ({time})'), { time: duration(speech, length) })
+        : trans.__('The session ended: its time was over');
+    }
+    case 'device-unhealthy':
+      return trans.__('The device was taken out of service');
+    case 'stopped':
+    case 'cancelled':
+    case 'stopped-by-admin':
+    case 'server-stopped':
+      return trans.__('The session was stopped');
+    default:
+      return trans.__('The kernel was ended');
+  }
+}
+
+/** The whole message of an ended session; the server's own words where no code has any. */
+export function endWords(speech: Speech, session: Session): EndWords {
+  const { trans } = speech;
+  const { ended } = session;
+  if (!ended) {
+    return { head: trans.__('The session ended'), body: '', fault: false };
+  }
+  if (endedEarly(session)) {
+    const reason = earlyReason(speech, ended) ?? ended.message ?? endShort(speech, ended);
+    return { head: reason, body: trans.__('Everything was given back.'), fault: isFault(ended) };
+  }
+  const reason = laterReason(speech, session, ended) ?? ended.message ?? '';
+  const returned = ended.device_returned_at
+    ? fill(trans.__('Variables are gone; the notebook is kept. The device was given back at {time}.'), {
+        time: clock(speech, ended.device_returned_at, Date.parse(ended.device_returned_at))
+      })
+    : trans.__('Variables are gone; the notebook is kept.');
+  return { head: endHead(speech, session, ended), body: reason ? `${reason} ${returned}` : returned, fault: isFault(ended) };
+}

@@ -1,0 +1,339 @@
+/** Why-not lines, holders and changes in words (ux.md §5, 11–27). */
+
+import type { Holder, Params, Reason, Relaxation } from '../api/types';
+import { clock, duration } from './durations';
+import { count, nameList } from './numbers';
+import { cardSize, sizeLabel } from './sizes';
+import type { Speech } from './speech';
+import { fill } from './text';
+
+export interface Line {
+  main: string;
+  sub: string | null;
+}
+
+function text(params: Params, key: string): string {
+  const value = params[key];
+  return typeof value === 'string' || typeof value === 'number' ? String(value) : '';
+}
+
+function number(params: Params, key: string): number {
+  const value = params[key];
+  return typeof value === 'number' ? value : 0;
+}
+
+function record(params: Params, key: string): Params {
+  const value = params[key];
+  return typeof value === 'object' && value !== null ? (value as Params) : {};
+}
+
+function list(params: Params, key: string): unknown[] {
+  const value = params[key];
+  return Array.isArray(value) ? value : [];
+}
+
+/** Several devices of a kind, as the reason line names them. */
+export function kindPlural(speech: Speech, kind: string): string {
+  const { trans } = speech;
+  switch (kind) {
+    case 'gpu':
+      return trans.__('GPUs');
+    case 'part':
+      return trans.__('parts');
+    case 'tpu':
+      return trans.__('TPUs');
+    case 'nic':
+      return trans.__('network cards');
+    case 'cpu':
+      return trans.__('CPUs');
+    case 'other':
+      return trans.__('others');
+    default:
+      return kind;
+  }
+}
+
+function nearest(speech: Speech, params: Params): string | null {
+  const label = text(record(params, 'nearest'), 'label');
+  // "H100 80 GB" reads as "H100, 80 GB" in a line about sizes.
+  const commaed = label.replace(/^(.*\S)\s+(\d+ GB)$/, '$1, $2');
+  return label ? fill(speech.trans.__('nearest: {device}'), { device: commaed }) : null;
+}
+
+function kindLine(speech: Speech, params: Params): Line {
+  const kinds = list(params, 'kinds').map(kind => kindPlural(speech, String(kind)));
+  return { main: speech.trans.__('another kind of device'), sub: kinds.length ? nameList(speech, kinds) : null };
+}
+
+function memoryLine(speech: Speech, params: Params): Line {
+  const { trans } = speech;
+  const asked = number(params, 'asked_bytes');
+  const label = text(params, 'asked') ? sizeLabel(text(params, 'asked')) : asked ? cardSize(asked) : '';
+  if (params['near_miss'] || params['has']) {
+    const template = trans.__('just short: {has}, you ask for {asked}. Write {card} to mean what is on the card.');
+    const values = { has: text(params, 'has'), asked: label, card: text(params, 'card') };
+    return { main: fill(template, values), sub: null };
+  }
+  if (params['unknown'] === true || params['not_stated'] === true) {
+    return { main: trans.__('memory size not known'), sub: null };
+  }
+  const most = number(params, 'max_bytes');
+  if (most && !asked) {
+    return { main: fill(trans.__('more than {size}'), { size: cardSize(most) }), sub: nearest(speech, params) };
+  }
+  const main = label ? fill(trans.__('less than {size}'), { size: label }) : trans.__('another memory size');
+  return { main, sub: nearest(speech, params) };
+}
+
+function conditionLine(speech: Speech, params: Params): Line {
+  const { trans } = speech;
+  const field = text(params, 'field');
+  const wanted = list(params, 'wanted').map(String);
+  const asked = text(params, 'asked') || nameList(speech, wanted);
+  if (params['not_stated'] === true) {
+    return { main: fill(trans.__('do not state {field}'), { field: fieldName(speech, field) }), sub: null };
+  }
+  if (asked) {
+    return { main: fill(trans.__('not {asked}'), { asked }), sub: nearest(speech, params) };
+  }
+  return { main: fill(trans.__('other {field}'), { field: fieldName(speech, field) }), sub: nearest(speech, params) };
+}
+
+function outLine(speech: Speech, params: Params): Line {
+  const { trans } = speech;
+  const by = text(params, 'by');
+  const what = text(params, 'reason') || text(params, 'value') || text(params, 'key');
+  const who =
+    by === 'driver' ? trans.__('driver') : by === 'admin' ? trans.__('admin') : by || trans.__('driver or admin');
+  const sub = what
+    ? fill(trans.__('marked by {who}: {reason}'), { who, reason: what })
+    : fill(trans.__('marked by {who}'), { who });
+  return { main: trans.__('out of service'), sub };
+}
+
+function takenLine(speech: Speech, params: Params): Line {
+  const { trans } = speech;
+  const yours = number(params, 'yours');
+  const hidden = number(params, 'hidden');
+  const named = list(params, 'by').map(item => (typeof item === 'object' && item !== null ? (item as Params) : {}));
+  const parts = [
+    ...(yours ? [fill(trans.__('{n} by you'), { n: count(speech, yours) })] : []),
+    ...named.map(item =>
+      text(item, 'user')
+        ? fill(trans.__('{n} by {user}'), { n: count(speech, number(item, 'devices')), user: text(item, 'user') })
+        : fill(trans.__('{n} in {namespace}'), {
+            n: count(speech, number(item, 'devices')),
+            namespace: text(item, 'namespace')
+          })
+    ),
+    ...(hidden ? [fill(trans.__('{n} not visible to you'), { n: count(speech, hidden) })] : [])
+  ];
+  return { main: trans.__('taken'), sub: parts.length ? nameList(speech, parts) : null };
+}
+
+function partnerLine(speech: Speech, params: Params): Line {
+  const { trans } = speech;
+  const partner = text(params, 'partner') || trans.__('partner device');
+  const align = alignName(speech, text(params, 'align'));
+  const where = text(params, 'label');
+  const nodes = number(params, 'nodes');
+  const sub = where
+    ? fill(trans._n('{device} on {nodes} node', '{device} on {nodes} nodes', nodes), {
+        device: where,
+        nodes: count(speech, nodes)
+      })
+    : null;
+  return { main: fill(trans.__('no {partner} on the same {place}'), { partner, place: align }), sub };
+}
+
+/** One why-not line; the count stands beside it. An unknown code falls back to the server's sentence. */
+export function reasonLine(speech: Speech, reason: Reason): Line {
+  const { trans } = speech;
+  const { params } = reason;
+  switch (reason.code) {
+    case 'kind':
+      return kindLine(speech, params);
+    case 'memory':
+      return memoryLine(speech, params);
+    case 'condition':
+      return conditionLine(speech, params);
+    case 'condition-error': {
+      const template = trans.__(
+        'Your condition stops with an error on {device}: it has no {name}. The cluster would refuse the whole request.'
+      );
+      const device = text(params, 'device');
+      return device
+        ? { main: fill(template, { device, name: text(params, 'attribute') || text(params, 'name') }), sub: null }
+        : { main: reason.message, sub: null };
+    }
+    case 'out-of-service':
+      return outLine(speech, params);
+    case 'partner':
+      return partnerLine(speech, params);
+    case 'one-node':
+    case 'node': {
+      const template = trans.__('are free, but no node has more than {most}. A notebook runs on one node.');
+      const most = number(params, 'most') || number(params, 'max');
+      return most
+        ? { main: fill(template, { most: count(speech, most) }), sub: null }
+        : { main: trans.__('too few on one node'), sub: trans.__('A notebook runs on one node.') };
+    }
+    case 'taken':
+      return takenLine(speech, params);
+    case 'part': {
+      const main = fill(trans.__('no room left for a {profile} part'), { profile: text(params, 'profile') });
+      return { main, sub: text(params, 'detail') || null };
+    }
+    case 'share': {
+      const template = trans.__('{asked} asked; {device} gives steps of {step}, so {rounded}; {left} left');
+      return text(params, 'step')
+        ? { main: fill(template, shareValues(params)), sub: null }
+        : { main: trans.__('not enough of its memory left to share'), sub: null };
+    }
+    case 'inventory':
+      return { main: trans.__('on nodes whose list is incomplete right now'), sub: trans.__('usually over in a minute') };
+    default:
+      return { main: reason.message, sub: null };
+  }
+}
+
+function shareValues(params: Params): Record<string, string> {
+  return Object.fromEntries(['asked', 'device', 'step', 'rounded', 'left'].map(key => [key, text(params, key)]));
+}
+
+export function fieldName(speech: Speech, field: string): string {
+  const { trans } = speech;
+  switch (field) {
+    case 'architecture':
+      return trans.__('generation');
+    case 'product':
+      return trans.__('product');
+    case 'compute_capability':
+      return trans.__('compute capability');
+    case 'driver_version':
+      return trans.__('driver version');
+    case 'where':
+      return trans.__('conditions');
+    case 'vram':
+      return trans.__('memory');
+    default:
+      return field;
+  }
+}
+
+export function alignName(speech: Speech, align: string): string {
+  const { trans } = speech;
+  const id = align.split('/').pop() ?? '';
+  switch (id) {
+    case 'pcieRoot':
+    case 'pciBusRoot':
+    case '':
+      return trans.__('PCIe root');
+    case 'numaNode':
+      return trans.__('NUMA node');
+    default:
+      return id;
+  }
+}
+
+function changed(change: Params, key: string): string[] {
+  const value = change[key];
+  return Array.isArray(value) ? value.map(String) : value === undefined || value === null ? [] : [String(value)];
+}
+
+/** A change the planner offers, as its button says it. */
+export function changeWords(
+  speech: Speech,
+  relaxation: Relaxation,
+  asked: { count?: number | 'all' | undefined; architecture?: unknown; product?: unknown },
+  tierName: (name: string) => string
+): string {
+  const { trans } = speech;
+  const { change } = relaxation;
+  const params = relaxation.params ?? {};
+  switch (relaxation.code) {
+    case 'join-session':
+      return fill(trans.__('Join your session {session}'), { session: text(params, 'name') || text(change, 'session') });
+    case 'drop-near':
+      return fill(trans.__('Without the {partner}'), { partner: text(params, 'partner') || trans.__('network card') });
+    case 'drop-spread':
+      return trans.__('Without spreading');
+    case 'less-memory': {
+      const size = changed(change, 'vram')[0];
+      return size ? fill(trans.__('Take {size}'), { size: sizeLabel(size) }) : trans.__('Take any memory size');
+    }
+    case 'more-kinds': {
+      const label = text(params, 'label');
+      const key = change['architecture'] !== undefined ? 'architecture' : 'product';
+      const before = new Set(Array.isArray(asked[key]) ? (asked[key] as unknown[]).map(String) : [String(asked[key] ?? '')]);
+      const added = changed(change, key).filter(name => !before.has(name));
+      const what = label || nameList(speech, added);
+      return what ? fill(trans.__('Also accept {device}'), { device: what }) : relaxation.message;
+    }
+    case 'fewer-devices': {
+      const fewer = Number(change['count'] ?? 1);
+      const template = trans._n('{fewer} instead of {n} device', '{fewer} instead of {n} devices', Number(asked.count ?? 1));
+      return fill(template, { fewer: count(speech, fewer), n: String(asked.count ?? 1) });
+    }
+    case 'part':
+      return trans.__('A part of a card is enough');
+    case 'other-tier':
+      return fill(trans.__('Use {tier}'), { tier: tierName(text(change, 'tier')) });
+    case 'tolerate': {
+      const reason = text(params, 'reason') || text(params, 'value') || text(params, 'key');
+      return reason ? fill(trans.__('Accept devices marked {reason}'), { reason }) : relaxation.message;
+    }
+    default:
+      return relaxation.message;
+  }
+}
+
+/** What a change would bring. */
+export function gainWords(speech: Speech, relaxation: Relaxation): string | null {
+  const { trans } = speech;
+  if (relaxation.code === 'join-session') {
+    return trans.__('start now');
+  }
+  if (relaxation.verdict === 'busy') {
+    return trans.__('can wait');
+  }
+  return relaxation.free === null ? null : fill(trans.__('{n} free'), { n: count(speech, relaxation.free) });
+}
+
+/** Who holds devices, with the one fact that matters next. */
+export function holderWords(speech: Speech, holder: Holder, now: number): Line {
+  const { trans } = speech;
+  const n = holder.devices ?? 1;
+  const devices = count(speech, n);
+  const names = nameList(speech, holder.device_names ?? []);
+  const facts: string[] = names ? [names] : [];
+  if (holder.note === 'no-pod') {
+    const since = holder.since ? duration(speech, (now - Date.parse(holder.since)) / 1000) : null;
+    facts.push(
+      since ? fill(trans.__('held, not used (no pod) since {since}'), { since }) : trans.__('held, not used (no pod)')
+    );
+  } else if (holder.idle_seconds) {
+    facts.push(fill(trans.__('idle for {time}'), { time: duration(speech, holder.idle_seconds) }));
+  } else if (holder.lease_ends) {
+    facts.push(fill(trans.__('lease ends {time}'), { time: clock(speech, holder.lease_ends, now) }));
+  } else if (holder.who === 'namespace') {
+    facts.push(trans.__('a job, no end known'));
+  }
+  const sub = facts.length ? facts.join(' · ') : null;
+  if (holder.who === 'you') {
+    const name = holder.session ? holder.session.replace(/-[a-z0-9]{5}$/, '') : (holder.claim ?? '');
+    return { main: fill(trans.__('You · {session}'), { session: name }), sub };
+  }
+  if (holder.user) {
+    const template = trans._n('{user} · {n} device', '{user} · {n} devices', n);
+    return { main: fill(template, { user: holder.user, n: devices }), sub };
+  }
+  if (holder.who !== 'hidden' && holder.who !== 'unknown' && holder.namespace) {
+    const template = trans._n('namespace {namespace} · {n} device', 'namespace {namespace} · {n} devices', n);
+    return { main: fill(template, { namespace: holder.namespace, n: devices }), sub };
+  }
+  return {
+    main: fill(trans._n('{n} device', '{n} devices', n), { n: devices }),
+    sub: trans.__('you may not see the holder')
+  };
+}

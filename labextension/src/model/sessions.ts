@@ -1,0 +1,253 @@
+/** The user's sessions as the server knows them; each event fetches the one session it names. */
+
+import { Problem, type DRAClient } from '../api/client';
+import type { ChangeStream } from '../api/stream';
+import type { LaunchRequest, Session, SessionEvent } from '../api/types';
+import { Observable, type Visibility } from './observable';
+
+export interface SessionsState {
+  readonly sessions: readonly Session[];
+  /** The list was fetched at least once. */
+  readonly known: boolean;
+}
+
+/** A second press within this time joins the first. */
+const SAME_PRESS_MS = 1000;
+/** Ended sessions stay a day. */
+export const ENDED_KEPT_MS = 24 * 3600e3;
+
+export class SessionsModel {
+  constructor(
+    private readonly _client: DRAClient,
+    stream: ChangeStream,
+    visible: Visibility,
+    private readonly _newKey: () => string = () => crypto.randomUUID()
+  ) {
+    stream.session.connect((_, event) => void this._onEvent(event));
+    visible.changed.connect((_, shown) => {
+      if (shown) {
+        void this.refresh();
+      }
+    });
+  }
+
+  readonly state = new Observable<SessionsState>({ sessions: [], known: false });
+
+  get(id: string): Session | undefined {
+    return this.state.value.sessions.find(session => session.id === id);
+  }
+
+  byKernel(kernelId: string | null | undefined): Session | undefined {
+    return kernelId
+      ? this.state.value.sessions.find(session => session.kernels.some(kernel => kernel.id === kernelId))
+      : undefined;
+  }
+
+  /** Fetches the whole list; a failure leaves what is known, the cluster's state says why. */
+  async refresh(): Promise<void> {
+    const turn = ++this._turn;
+    try {
+      const { sessions } = await this._client.fetchSessions();
+      if (turn === this._turn) {
+        const mine = sessions.filter(session => !this._forgotten.has(session.id));
+        this.state.set({ sessions: mine, known: true });
+      }
+    } catch {
+      // The cluster model meets the same failure and shows it.
+    }
+  }
+
+  /** Starts a session; presses in quick succession are one. Raises Problem when the server says no. */
+  async launch(request: Omit<LaunchRequest, 'key'>): Promise<Session> {
+    const now = Date.now();
+    if (this._press && now - this._press.at < SAME_PRESS_MS) {
+      return this._press.session;
+    }
+    const session = this._client.launch({ ...request, key: this._newKey() });
+    this._press = { at: now, session };
+    try {
+      const started = await session;
+      this._put(started);
+      return started;
+    } catch (error) {
+      this._press = null;
+      throw error;
+    }
+  }
+
+  /** Cancels, stops, or forgets an ended session. */
+  async stop(id: string): Promise<void> {
+    try {
+      const session = await this._client.stop(id);
+      if (session?.id) {
+        this._put(session);
+      }
+    } catch (error) {
+      if (!(error instanceof Problem && error.status === 404)) {
+        throw error;
+      }
+      this._drop(id);
+    }
+  }
+
+  /** Takes an ended session off the list for as long as the page lives. */
+  forget(id: string): void {
+    this._forgotten.add(id);
+    this._drop(id);
+  }
+
+  async extend(id: string, seconds: number): Promise<void> {
+    this._put(await this._client.extend(id, seconds));
+  }
+
+  async detach(id: string): Promise<void> {
+    this._put(await this._client.detach(id));
+  }
+
+  /** Adds a notebook's kernel to a running session; resolves with the new kernel's id and name. */
+  async addKernel(id: string, notebook: string | null): Promise<{ id: string; name: string }> {
+    const kernel = await this._client.addKernel(id, notebook ? { notebook } : {});
+    await this.fetch(id);
+    return { id: kernel.id, name: kernel.name };
+  }
+
+  async fetch(id: string): Promise<Session | null> {
+    try {
+      const session = await this._client.fetchSession(id);
+      this._put(session);
+      return session;
+    } catch (error) {
+      if (error instanceof Problem && error.status === 404) {
+        this._drop(id);
+      }
+      return null;
+    }
+  }
+
+  dispose(): void {
+    this._turn++;
+    this.state.dispose();
+  }
+
+  private async _onEvent(event: SessionEvent): Promise<void> {
+    const known = this.get(event.id);
+    if (this._forgotten.has(event.id) || (known && known.revision >= event.revision)) {
+      return;
+    }
+    // One request per session at a time; events that arrive meanwhile ask once more.
+    if (this._asking.has(event.id)) {
+      this._askAgain.add(event.id);
+      return;
+    }
+    this._asking.add(event.id);
+    try {
+      await this.fetch(event.id);
+    } finally {
+      this._asking.delete(event.id);
+    }
+    if (this._askAgain.delete(event.id)) {
+      await this.fetch(event.id);
+    }
+  }
+
+  private _put(session: Session): void {
+    const { sessions } = this.state.value;
+    const known = sessions.find(item => item.id === session.id);
+    if (this._forgotten.has(session.id) || (known && known.revision > session.revision)) {
+      return;
+    }
+    const next = known ? sessions.map(item => (item === known ? session : item)) : [...sessions, session];
+    this.state.set({ sessions: next, known: true });
+  }
+
+  private _drop(id: string): void {
+    this.state.update(state => ({ ...state, sessions: state.sessions.filter(item => item.id !== id) }));
+  }
+
+  private _turn = 0;
+  private _press: { at: number; session: Promise<Session> } | null = null;
+  private readonly _asking = new Set<string>();
+  private readonly _askAgain = new Set<string>();
+  private readonly _forgotten = new Set<string>();
+}
+
+export function isOver(session: Session): boolean {
+  return session.state === 'ended';
+}
+
+/** Holds, or is about to hold, a device. */
+export function isLive(session: Session): boolean {
+  return session.state !== 'ended';
+}
+
+/** This notebook's, then those with a warning, then newest; ended ones last, for a day. */
+export function sortSessions(
+  sessions: readonly Session[],
+  current: { path: string | null; kernelId: string | null },
+  now: number
+): Session[] {
+  const ofCurrent = (session: Session): boolean =>
+    session.kernels.some(
+      kernel =>
+        (current.kernelId !== null && kernel.id === current.kernelId) ||
+        (current.path !== null && kernel.notebook === current.path)
+    ) ||
+    (current.path !== null && isLive(session) && session.notebook === current.path);
+  const rank = (session: Session): number =>
+    isOver(session) ? 3 : ofCurrent(session) ? 0 : warningOf(session, now) ? 1 : 2;
+  const at = (session: Session): number => Date.parse(session.ended?.at ?? session.created_at) || 0;
+  return sessions
+    .filter(session => !isOver(session) || now - at(session) < ENDED_KEPT_MS)
+    .sort((a, b) => rank(a) - rank(b) || at(b) - at(a));
+}
+
+export type Warning =
+  | { kind: 'lease'; left: number; extendable: boolean }
+  | { kind: 'idle'; left: number }
+  | { kind: 'idle-kept'; idle: number };
+
+export const LEASE_SOON_S = 600;
+export const IDLE_SOON_S = 300;
+
+/** What a running session's owner should know now, worst first; null if nothing. */
+export function warningOf(session: Session, now: number): Warning | null {
+  const { lease } = session;
+  if (session.state !== 'running' || !lease) {
+    return null;
+  }
+  const left = lease.ends_at ? (Date.parse(lease.ends_at) - now) / 1000 : Number.POSITIVE_INFINITY;
+  if (left <= LEASE_SOON_S) {
+    return { kind: 'lease', left: Math.max(0, left), extendable: extendBy(session) > 0 };
+  }
+  if (lease.idle_since && lease.idle_limit_seconds) {
+    const idle = (now - Date.parse(lease.idle_since)) / 1000;
+    const idleLeft = lease.idle_limit_seconds - idle;
+    if (idleLeft <= IDLE_SOON_S) {
+      return { kind: 'idle', left: Math.max(0, idleLeft) };
+    }
+  }
+  return null;
+}
+
+export const EXTEND_S = 7200;
+
+/** Seconds an extension would bring: two hours, less where the longest lease comes first, 0 at the limit. */
+export function extendBy(session: Session): number {
+  const { lease } = session;
+  if (!lease?.ends_at) {
+    return 0;
+  }
+  if (!lease.longest_until) {
+    return EXTEND_S;
+  }
+  const room = (Date.parse(lease.longest_until) - Date.parse(lease.ends_at)) / 1000;
+  return Math.max(0, Math.min(EXTEND_S, Math.floor(room / 60) * 60));
+}
+
+/** How long nobody has used it, in seconds; null while something runs or nothing is known. */
+export function idleSeconds(session: Session, now: number): number | null {
+  const since = session.lease?.idle_since;
+  return session.state === 'running' && session.activity !== 'busy' && since
+    ? Math.max(0, (now - Date.parse(since)) / 1000)
+    : null;
+}

@@ -1,0 +1,130 @@
+/** News that reach the user wherever they look: lease, ends by fault, lost devices, starts after waiting. */
+
+import type { JupyterFrontEnd, JupyterFrontEndPlugin } from '@jupyterlab/application';
+import { Notification } from '@jupyterlab/apputils';
+
+import type { Session } from '../api/types';
+import { newsOf, type News } from '../model/news';
+import { extendBy } from '../model/sessions';
+import { clock, duration } from '../format/durations';
+import { endWords } from '../format/ends';
+import { kernelState } from '../format/sessions';
+import type { Speech } from '../format/speech';
+import { fill, plain } from '../format/text';
+import { IGPUSessions } from '../tokens';
+
+function kernelsLine(speech: Speech, session: Session, now: number): string {
+  const { trans } = speech;
+  return session.kernels
+    .map(kernel => {
+      const notebook = kernel.notebook?.split('/').pop() ?? kernel.name;
+      const idle = kernel.last_activity ? (now - Date.parse(kernel.last_activity)) / 1000 : 0;
+      if (kernel.state === 'busy') {
+        return fill(trans.__('{notebook} is busy'), { notebook });
+      }
+      return idle >= 60
+        ? fill(trans.__('{notebook} has been idle for {time}'), { notebook, time: duration(speech, idle) })
+        : `${plain(notebook)}: ${kernelState(speech, kernel.state, null)}`;
+    })
+    .join('; ');
+}
+
+/** Message 41. */
+function leaseText(speech: Speech, session: Session, left: number, now: number): string {
+  const { trans } = speech;
+  const head = fill(trans.__('{session} ends in {time}'), {
+    session: session.name,
+    time: duration(speech, Math.max(60, Math.ceil(left / 60) * 60))
+  });
+  if (extendBy(session) > 0) {
+    const line = kernelsLine(speech, session, now);
+    const save = trans.__('Save what you need.');
+    return line ? `${head}\n${line}. ${save}` : `${head}\n${save}`;
+  }
+  const { lease } = session;
+  const longest = lease?.longest_until
+    ? (Date.parse(lease.longest_until) - Date.parse(session.created_at)) / 1000
+    : null;
+  const body = fill(
+    trans.__('It has reached the longest time allowed, {longest}. A running cell is stopped at {time}.'),
+    { longest: longest ? duration(speech, longest) : '', time: clock(speech, lease?.ends_at ?? '', now) }
+  );
+  return `${head}\n${body}`;
+}
+
+function announce(news: News, { workbench, actions }: IGPUSessions): void {
+  const { speech } = actions;
+  const { trans } = speech;
+  const { session } = news;
+  const show = {
+    label: trans.__('Show'),
+    callback: () => {
+      workbench.remembered.toggle('sessions', true);
+      actions.reveal();
+    }
+  };
+  switch (news.kind) {
+    case 'lease': {
+      const seconds = extendBy(session);
+      const extend = {
+        label: fill(trans.__('Extend by {time}'), { time: duration(speech, seconds) }),
+        displayType: 'accent' as const,
+        callback: () => void actions.extend(session)
+      };
+      const text = leaseText(speech, session, news.left, Date.now());
+      Notification.warning(text, { autoClose: false, actions: seconds > 0 ? [show, extend] : [show] });
+      break;
+    }
+    case 'fault': {
+      const { head, body } = endWords(speech, session);
+      Notification.error(plain(`${session.name}: ${head}. ${body}`), { autoClose: false, actions: [show] });
+      break;
+    }
+    case 'ended': {
+      const { head } = endWords(speech, session);
+      Notification.info(plain(`${session.name}: ${head}`), { autoClose: 8000, actions: [show] });
+      break;
+    }
+    default: {
+      const text = fill(trans.__('{session} has its device: {device}'), {
+        session: session.name,
+        device: session.devices[0]?.label ?? session.devices[0]?.device ?? ''
+      });
+      Notification.success(text, { autoClose: 8000, actions: [show] });
+    }
+  }
+}
+
+export const notificationsPlugin: JupyterFrontEndPlugin<void> = {
+  id: 'jupyter-dra:notifications',
+  description: 'Tells when a lease ends soon, a session ends, or a waiting one starts.',
+  autoStart: true,
+  requires: [IGPUSessions],
+  activate: (_app: JupyterFrontEnd, sessions: IGPUSessions): void => {
+    const { workbench, actions } = sessions;
+    const said = new Set<string>();
+    let before: readonly Session[] | null = null;
+    const look = (): void => {
+      const { sessions: after, known } = workbench.sessions.state.value;
+      if (!known) {
+        return;
+      }
+      const inView = (session: Session): boolean =>
+        session.kernels.some(kernel => kernel.notebook !== null && workbench.notebooks.isVisible(kernel.notebook));
+      for (const news of newsOf(before, after, Date.now(), inView)) {
+        const key = `${news.kind}/${news.session.id}/${news.session.lease?.ends_at ?? ''}`;
+        if (!said.has(key)) {
+          said.add(key);
+          announce(news, sessions);
+        }
+      }
+      before = after;
+    };
+    workbench.sessions.state.changed.connect(look);
+    workbench.ticker.now.changed.connect(look);
+    workbench.attachFailed.connect((_, { session, reason }) => {
+      const template = actions.speech.trans.__('{session} runs, but the notebook could not be moved to it: {reason}');
+      Notification.error(fill(template, { session: session.name, reason }), { autoClose: false });
+    });
+  }
+};

@@ -1,0 +1,354 @@
+/** What can be done with sessions, with the questions that come first: shared by panel, commands, cards, lists. */
+
+import { Clipboard, Dialog, MainAreaWidget, Notification, showDialog } from '@jupyterlab/apputils';
+import type { JupyterFrontEnd } from '@jupyterlab/application';
+import { Widget } from '@lumino/widgets';
+
+import { Problem } from '../api/client';
+import type { Requirement, Session } from '../api/types';
+import { copyForAdmin } from '../format/admin';
+import { kernelState } from '../format/sessions';
+import { requirementLine } from '../format/requirement';
+import type { Speech } from '../format/speech';
+import { fill, plain } from '../format/text';
+import { extendBy } from '../model/sessions';
+import { losers, mustAskToReplace, type Target } from '../model/target';
+import type { Workbench } from '../model/workbench';
+import { textDialogBody, TextPane } from './textpane';
+
+export class Actions {
+  constructor(
+    private readonly _app: JupyterFrontEnd,
+    private readonly _bench: Workbench,
+    readonly speech: Speech
+  ) {}
+
+  /** Brings the panel to the front; set by the panel's own plugin. */
+  reveal: () => void = () => undefined;
+
+  tierName = (name: string): string => {
+    const tier = this._bench.cluster.state.value.tiers?.tiers.find(item => item.name === name);
+    return tier?.display_name ?? name;
+  };
+
+  /** Launches the form. Asks only if a kernel that has run cells is replaced. Raises nothing: tells the user. */
+  async launch(options: { wait?: boolean; force?: boolean; target?: Target } = {}): Promise<Session | null> {
+    const { trans } = this.speech;
+    let target = options.target ?? this._bench.target.value;
+    if (mustAskToReplace(target, this._bench.notebooks) && target.kind === 'notebook') {
+      const result = await showDialog({
+        title: fill(trans.__('Replace the kernel of {notebook}?'), { notebook: target.name }),
+        body: trans.__('Its variables are lost.'),
+        buttons: [
+          Dialog.cancelButton({ label: trans.__('Cancel') }),
+          Dialog.okButton({ label: trans.__('New notebook'), accept: true }),
+          Dialog.warnButton({ label: trans.__('Replace and launch') })
+        ],
+        defaultButton: 0
+      });
+      if (!result.button.accept) {
+        return null;
+      }
+      target = result.button.label === trans.__('New notebook') ? { kind: 'new' } : target;
+    }
+    const wait = options.wait ? 7200 : null;
+    return this._bench.launch({ target, wait, force: options.force ?? false });
+  }
+
+  /** Asks in our own dialog, with the request and the verdict as the server knows them, then launches. */
+  async askAndLaunch(target: Target, wait: boolean): Promise<void> {
+    const { trans } = this.speech;
+    const line = requirementLine(this.speech, this._bench.draft.value.requirement, this.tierName);
+    const values = { request: line, notebook: target.kind === 'notebook' ? target.name : trans.__('a new notebook') };
+    const title = fill(trans.__('Launch for {notebook}?'), values);
+    const body = fill(trans.__('It asks for {request} and holds the device until it is stopped.'), values);
+    if (await this._confirm(title, body, wait ? trans.__('Wait for a device') : trans.__('Launch'))) {
+      await this.launchTold({ target, wait });
+    }
+  }
+
+  /** Launches and tells in a notification what went wrong. */
+  async launchTold(options: { wait?: boolean; force?: boolean; target?: Target } = {}): Promise<void> {
+    await this._tell(() => this.launch(options));
+  }
+
+  /** Without a view of the devices: the cluster will say. */
+  launchAnyway(): Promise<void> {
+    return this.launchTold({ force: true });
+  }
+
+  /** Never asks: nothing is lost yet. */
+  async cancel(session: Session): Promise<void> {
+    await this._tell(() => this._bench.sessions.stop(session.id));
+  }
+
+  /** Message 55: asks if a notebook loses variables; `always` asks in any case, for requests from outside the panel. */
+  async stop(session: Session, always = false): Promise<void> {
+    if (session.state === 'waiting' || session.state === 'starting') {
+      if (!always || (await this._confirm(this._cancelTitle(session), '', this.speech.trans.__('Cancel the start')))) {
+        await this.cancel(session);
+      }
+      return;
+    }
+    const { trans } = this.speech;
+    const lost = losers(session, this._bench.notebooks);
+    if (lost.length || always) {
+      const title = fill(trans.__('Stop {session}?'), { session: session.name });
+      if (!(await this._confirm(title, this._stopBody(session, lost), trans.__('Stop and give back')))) {
+        return;
+      }
+    }
+    await this._tell(() => this._bench.sessions.stop(session.id));
+  }
+
+  /** Restarts the kernels on their device; asks where a cell has run. */
+  async restart(session: Session, always = false): Promise<void> {
+    const { trans } = this.speech;
+    const lost = losers(session, this._bench.notebooks);
+    if (lost.length || always) {
+      const title = fill(trans.__('Restart {session}?'), { session: session.name });
+      const n = Math.max(1, lost.length);
+      const body = fill(
+        trans._n(
+          'Variables of {n} notebook are lost. The device is kept.',
+          'Variables of {n} notebooks are lost. The device is kept.',
+          n
+        ),
+        { n }
+      );
+      if (!(await this._confirm(title, body, trans.__('Restart')))) {
+        return;
+      }
+    }
+    await this._tell(async () => {
+      for (const kernel of session.kernels) {
+        await this._bench.notebooks.restart(kernel.id);
+      }
+    });
+  }
+
+  async extend(session: Session, always = false): Promise<void> {
+    const { trans } = this.speech;
+    const seconds = extendBy(session) || 3600;
+    const title = fill(trans.__('Extend {session}?'), { session: session.name });
+    if (always && !(await this._confirm(title, trans.__('It holds its device longer.'), trans.__('Extend')))) {
+      return;
+    }
+    await this._tell(() => this._bench.sessions.extend(session.id, seconds));
+  }
+
+  /** Joins a running session; always says that nothing keeps the notebooks apart (message 38). */
+  async attachHere(session: Session, path: string | null = this._bench.current?.path ?? null): Promise<void> {
+    const { trans } = this.speech;
+    const name = path?.split('/').pop() ?? trans.__('a new notebook');
+    const found = path ? this._bench.notebooks.find(path) : null;
+    const title = fill(trans.__('Run {notebook} on {session}?'), { notebook: name, session: session.name });
+    const share = trans.__(
+      'They share all of its memory; nothing keeps them apart. Stopping one keeps the device for the other.'
+    );
+    const loss = found?.hasRun ? ` ${trans.__('Its variables are lost.')}` : '';
+    if (await this._confirm(title, share + loss, trans.__('Use it'))) {
+      await this._tell(() => this._bench.attach(session.id, path));
+    }
+  }
+
+  /** The session goes on without this server, until its lease ends. */
+  async detach(session: Session, always = false): Promise<void> {
+    const { trans } = this.speech;
+    const title = fill(trans.__('Let {session} go on without this server?'), { session: session.name });
+    const body = trans.__('It keeps its device until its lease ends, also when this server stops.');
+    if (always && !(await this._confirm(title, body, trans.__('Let it go on')))) {
+      return;
+    }
+    await this._tell(() => this._bench.sessions.detach(session.id));
+  }
+
+  async open(session: Session, notebook: string | null): Promise<void> {
+    const kernel = session.kernels.find(item => item.notebook === notebook) ?? session.kernels[0];
+    await this._tell(async () => {
+      if (notebook) {
+        await this._bench.notebooks.reveal(notebook);
+        const found = this._bench.notebooks.find(notebook);
+        if (kernel && found && found.kernelId !== kernel.id) {
+          await this._bench.notebooks.moveTo(notebook, kernel);
+        }
+      } else if (kernel) {
+        await this._bench.notebooks.openNew(kernel);
+      }
+    });
+  }
+
+  async showLog(session: Session): Promise<void> {
+    const { trans } = this.speech;
+    await this._tell(async () => {
+      const text = await this._bench.client.fetchLog(session.id);
+      const title = fill(trans.__('Log of {session}'), { session: session.name });
+      this._showText(title, text || trans.__('The log is empty.'), () => this._bench.client.fetchLog(session.id));
+    });
+  }
+
+  /** The whole record of a session, as the server tells it. */
+  async describe(session: Session): Promise<void> {
+    const { trans } = this.speech;
+    await this._tell(async () => {
+      const fresh = (await this._bench.sessions.fetch(session.id)) ?? session;
+      const title = fill(trans.__('Details of {session}'), { session: session.name });
+      this._showText(title, JSON.stringify(fresh, null, 2));
+    });
+  }
+
+  copy(text: string): void {
+    Clipboard.copyToSystem(text);
+    Notification.emit(this.speech.trans.__('Copied'), 'info', { autoClose: 2000 });
+  }
+
+  /** Saves text as a file beside the current notebook. */
+  async saveText(text: string, extension: string): Promise<void> {
+    const { trans } = this.speech;
+    await this._tell(async () => {
+      const folder = this._bench.current?.path.split('/').slice(0, -1).join('/') ?? '';
+      const model = await this._app.serviceManager.contents.newUntitled({ path: folder, type: 'file', ext: extension });
+      await this._app.serviceManager.contents.save(model.path, { type: 'file', format: 'text', content: text });
+      Notification.emit(fill(trans.__('Saved as {path}'), { path: model.path }), 'info', { autoClose: 4000 });
+    });
+  }
+
+  async copyRequest(requirement: Requirement = this._bench.draft.value.requirement): Promise<void> {
+    await this._tell(async () => {
+      const { yaml } = await this._bench.client.previewClaim(requirement);
+      this.copy(yaml);
+    });
+  }
+
+  copyForAdmin(): void {
+    const { cluster, plan, draft } = this._bench;
+    const line = requirementLine(this.speech, draft.value.requirement, this.tierName);
+    this.copy(copyForAdmin(this.speech, cluster.state.value.status, plan.state.value.plan, line));
+  }
+
+  async rememberInNotebook(): Promise<void> {
+    const { trans } = this.speech;
+    const { current } = this._bench;
+    if (!current) {
+      return;
+    }
+    const { image: _image, env: _env, namespace: _ns, volumes: _volumes, ...required } = this._bench.draft.value.requirement;
+    const title = fill(trans.__('Remember this request in {notebook}?'), { notebook: current.name });
+    const body = trans.__('It is written into the notebook’s file and offered to everyone who opens it.');
+    if (await this._confirm(title, body, trans.__('Remember'))) {
+      this._bench.notebooks.remember(current.path, { version: 1, required, preferred: {} });
+    }
+  }
+
+  async checkCluster(): Promise<void> {
+    await this._tell(async () => {
+      const report = await this._bench.client.doctor();
+      const lines = report.findings.map(item => `${item.severity}: ${item.message}${item.fix ? `\n    ${item.fix}` : ''}`);
+      const { trans } = this.speech;
+      this._showText(trans.__('Check of the cluster'), lines.join('\n\n') || trans.__('Nothing to report.'));
+    });
+  }
+
+  /** Checks pasted YAML and shows what a real server would say. */
+  async checkManifest(): Promise<void> {
+    const { trans } = this.speech;
+    const body = textDialogBody(trans.__('Paste YAML here'));
+    const result = await showDialog({
+      title: trans.__('Check a manifest'),
+      body,
+      buttons: [Dialog.cancelButton({ label: trans.__('Cancel') }), Dialog.okButton({ label: trans.__('Check') })]
+    });
+    const text = result.value?.trim();
+    if (result.button.accept && text) {
+      await this._tell(async () => {
+        const found = await this._bench.client.check(text);
+        const findings = (Array.isArray(found['findings']) ? found['findings'] : []) as Record<string, unknown>[];
+        const lines = findings.map(item => `${item['severity']}: ${item['path'] ?? ''} ${item['message']}`);
+        const fixed = typeof found['fixed'] === 'string' ? `\n\n---\n${found['fixed']}` : '';
+        this._showText(trans.__('Check a manifest'), (lines.join('\n') || trans.__('Nothing to report.')) + fixed);
+      });
+    }
+  }
+
+  async changeCluster(name: string, always = false): Promise<void> {
+    const { trans } = this.speech;
+    const title = fill(trans.__('Change to {cluster}?'), { cluster: name });
+    const body = trans.__('Running sessions go on; the panel shows those of the other cluster.');
+    if (!always || (await this._confirm(title, body, trans.__('Change')))) {
+      await this._tell(() => this._bench.cluster.switchContext(name));
+    }
+  }
+
+  async startLocal(always = false): Promise<void> {
+    const { trans } = this.speech;
+    const title = trans.__('Start a local cluster?');
+    const body = trans.__('A small one on this machine: real requests, pretend devices.');
+    if (!always || (await this._confirm(title, body, trans.__('Start')))) {
+      await this._tell(() => this._bench.cluster.startLocal());
+    }
+  }
+
+  /** Runs an action; what goes wrong is told in the server's words. */
+  async _tell(run: () => Promise<unknown>): Promise<void> {
+    try {
+      await run();
+    } catch (error) {
+      Notification.error(plain(this.problemWords(error)), { autoClose: 8000 });
+    }
+  }
+
+  problemWords(error: unknown): string {
+    if (error instanceof Problem) {
+      return error.body.next ? `${error.message} ${error.body.next}` : error.message;
+    }
+    return error instanceof Error ? error.message : String(error);
+  }
+
+  private _cancelTitle(session: Session): string {
+    return fill(this.speech.trans.__('Cancel the start of {session}?'), { session: session.name });
+  }
+
+  private _stopBody(session: Session, lost: readonly string[]): string {
+    const { trans } = this.speech;
+    const busy = session.kernels
+      .filter(kernel => kernel.state === 'busy')
+      .map(kernel => kernel.notebook?.split('/').pop() ?? kernel.name);
+    const idle = session.kernels
+      .filter(kernel => kernel.state !== 'busy' && lost.length > 1)
+      .map(kernel => `${kernel.notebook?.split('/').pop() ?? kernel.name} (${kernelState(this.speech, kernel.state, null)})`);
+    const first = busy.map(name => fill(trans.__('{notebook} is busy.'), { notebook: name })).join(' ');
+    const others = idle.length ? ` ${fill(trans.__('Also on it: {notebooks}.'), { notebooks: idle.join(', ') })}` : '';
+    const n = lost.length;
+    const loss = n
+      ? fill(
+          trans._n(
+            'Variables of {n} notebook are lost; files are kept.',
+            'Variables of {n} notebooks are lost; files are kept.',
+            n
+          ),
+          { n }
+        )
+      : trans.__('Files are kept.');
+    return `${first}${others} ${loss}`.trim();
+  }
+
+  private async _confirm(title: string, body: string, accept: string): Promise<boolean> {
+    const { trans } = this.speech;
+    const result = await showDialog({
+      title: plain(title),
+      body: plain(body),
+      buttons: [Dialog.cancelButton({ label: trans.__('Cancel') }), Dialog.warnButton({ label: accept })],
+      defaultButton: 0
+    });
+    return result.button.accept;
+  }
+
+  private _showText(title: string, text: string, reload?: () => Promise<string>): void {
+    const content = new TextPane(text, this.speech, reload ?? null);
+    const widget = new MainAreaWidget<Widget>({ content });
+    widget.title.label = title;
+    widget.title.closable = true;
+    this._app.shell.add(widget, 'main', { type: 'GPU session text' });
+    this._app.shell.activateById(widget.id);
+  }
+}
