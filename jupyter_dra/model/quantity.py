@@ -156,7 +156,12 @@ class Quantity:
         >>> Quantity.parse("1024Mi").canonical(), Quantity.parse("1.5").canonical()
         ('1Gi', '1500m')
         """
-        if self.style == "binary" and self.nanos % _NANO == 0 and abs(self.nanos) >= 1024 * _NANO:
+        # A binary text above 64 bits would be cut when it is read again.
+        if (
+            self.style == "binary"
+            and self.nanos % _NANO == 0
+            and 1024 <= abs(self.nanos) // _NANO <= _INT64_MAX
+        ):
             number, power = self.nanos // _NANO, 0
             while number % 1024 == 0 and power < 60:
                 number, power = number // 1024, power + 10
