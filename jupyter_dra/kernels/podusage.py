@@ -179,12 +179,14 @@ def from_smi() -> list[Device]:
 
 def from_simulation(run: str) -> list[Device] | None:
     """Figures the local cluster's node gives for its simulated devices; None where there are none."""
-    path = os.environ.get("JUPYTER_DRA_SIMULATED_USAGE") or os.path.join(run, SIMULATED)
+    told_path = os.environ.get("JUPYTER_DRA_SIMULATED_USAGE")
     try:
-        with open(path, encoding="utf-8") as file:
+        with open(told_path or os.path.join(run, SIMULATED), encoding="utf-8") as file:
             listed = json.loads(file.read(SIZE_LIMIT))["devices"]
     except (OSError, ValueError, KeyError, TypeError):
-        return None
+        return (
+            [] if told_path else None
+        )  # announced and not written yet: real devices are not ours to look at
     names = ("uuid", "name", "driver", "pool", "device")
     figures = ("memory_used_bytes", "memory_total_bytes", "utilisation_percent", "memory_of_kernel_bytes")
     devices: list[Device] = []
@@ -217,15 +219,19 @@ def allocated_uuids(devices: Sequence[Any]) -> list[str]:
 
 
 def summary(devices: list[Device], source: str) -> dict[str, Any]:
-    """The figures of a pod: sums over its devices, the mean of use; None as soon as one is unknown."""
+    """The figures of a pod: sums over its devices, the mean of use; None as soon as one is unknown.
+
+    Devices without memory of their own (network cards beside a GPU) are left out.
+    """
+    counted = [device for device in devices if device.get("memory_total_bytes") is not None] or devices
 
     def column(name: str) -> list[int] | None:
-        values = [device.get(name) for device in devices]
+        values = [device.get(name) for device in counted]
         return None if any(value is None for value in values) else [int(value or 0) for value in values]
 
     used, total = column("memory_used_bytes"), column("memory_total_bytes")
     percent, mine = column("utilisation_percent"), column("memory_of_kernel_bytes")
-    missing = [device["why_missing"] for device in devices if device.get("why_missing")]
+    missing = [device["why_missing"] for device in counted if device.get("why_missing")]
     return {
         "at": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
         "source": source,
@@ -259,7 +265,9 @@ class Sampler:
         """(usage, seen): figures of the allocated devices; which devices a program here can see at all."""
         simulated = from_simulation(self.run)
         if simulated is not None:
-            return summary(simulated, "simulated"), None
+            listed = [{"uuid": d["uuid"], "name": d.get("name")} for d in simulated if d.get("uuid")]
+            seen = {"source": "simulated", "devices": listed} if listed else None
+            return (summary(simulated, "simulated") if simulated else nothing("not-known")), seen
         source, visible = self.visible(pids)
         if source is None:
             return nothing("no-library"), None

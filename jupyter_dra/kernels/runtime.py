@@ -25,9 +25,9 @@ FACTS_LIMIT = 256 * 1024
 # What podside lays out as the small jupyter_dra package: file in the Secret -> (package, file) it is the text of.
 MODULE_FILES = {
     "module-__init__.py": ("jupyter_dra.kernels", "podmodule.py"),
-    "module-held.py": ("jupyter_dra.magics", "held.py"),
-    "module-card.py": ("jupyter_dra.magics", "card.py"),
-    "module-plain.py": ("jupyter_dra.magics", "plain.py"),
+    "module-held.py": ("jupyter_dra.widgets", "held.py"),
+    "module-card.py": ("jupyter_dra.widgets", "card.py"),
+    "module-plain.py": ("jupyter_dra.widgets", "plain.py"),
 }
 POD_FILES = ("podside.py", "podkernel.py", "podusage.py")
 

@@ -162,7 +162,7 @@ def compare(devices: list[dict[str, Any]], seen: Any) -> dict[str, Any] | None:
 def collect(folder: str | None = None, root: str | None = None) -> dict[str, Any]:
     """Everything known inside this kernel, as one mapping: session, claim, devices, lease, usage, seen."""
     session = read_session(folder or run_folder())
-    root = root or os.environ.get("JUPYTER_DRA_METADATA_DIR") or METADATA_DIR
+    root = root or os.environ.get("JUPYTER_DRA_DEVICE_ATTRIBUTES") or METADATA_DIR
     metadata = read_metadata(root)
     devices = merge(session, metadata)
     told = session or {}

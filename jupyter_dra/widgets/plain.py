@@ -60,6 +60,11 @@ def _escape(character: str) -> str:
     return f"\\u{number:04x}" if number < 0x10000 else f"\\U{number:08x}"
 
 
+def visible_lines(text: str, limit: int = 4000) -> str:
+    """Text of several lines with its own line ends and indentation; each line as `visible` shows it."""
+    return "\n".join(visible(line, limit) for line in text.split("\n"))
+
+
 class Element:
     """A piece of HTML whose text is already escaped; made by `element` only."""
 
@@ -105,3 +110,9 @@ def html_table(heads: list[str], rows: list[list[Any]]) -> Element:
         element("tr", *[element("td", "–" if cell is None else str(cell)) for cell in row]) for row in rows
     ]
     return element("table", element("thead", head), element("tbody", *body), name="dra-list")
+
+
+def code_block(text: str) -> Element:
+    """Text with its own line ends and indentation, everything else shown as `visible` does."""
+    inner = html.escape(visible_lines(text), quote=True)
+    return Element(f"<pre><code>{inner}</code></pre>")

@@ -1,0 +1,239 @@
+"""`DRAPicker`: builds a requirement by hand, shows its plan while it changes, and launches it."""
+
+from __future__ import annotations
+
+from concurrent.futures import Future
+from typing import TYPE_CHECKING, Any
+
+import ipywidgets
+from traitlets import Dict, Int, List, TraitError, Unicode, Union, validate
+
+from ..claims import Requirement, build_claim, to_magic, to_yaml
+from ..errors import DRAError
+from .plain import visible, visible_lines
+from .verdicts import VERDICTS
+
+if TYPE_CHECKING:
+    from ..sessions.service import Sessions
+ANY = "Any GPU"
+FIELDS = ("tier", "vram", "max_vram", "count", "product", "architecture")
+
+
+class DRAPicker(ipywidgets.VBox):  # type: ignore[misc]
+    """A form for a device; its traits have the names of the requirement's fields.
+
+    Args:
+        sessions: a session service; None (a kernel without a cluster login) still builds the claim and the words
+            to type, and plans nothing.
+
+    Attributes:
+        tier, vram, max_vram, count, product, architecture: as in `Requirement`; empty means not asked.
+        plan: the live plan, as the contract's object; empty before the first answer.
+        session: the launched session, as the contract's object; empty before.
+        message: what went wrong last, in one sentence.
+    """
+
+    tier = Unicode("")
+    vram = Unicode("")
+    max_vram = Unicode("")
+    count = Union([Int(1, min=1), Unicode()], default_value=1)
+    product = List(Unicode())
+    architecture = List(Unicode())
+    plan = Dict(read_only=True)
+    session = Dict(read_only=True)
+    message = Unicode("", read_only=True)
+
+    def __init__(self, sessions: Sessions | None = None, **wish: Any) -> None:
+        self._sessions = sessions
+        self._asked = 0
+        self._planning: Future[Any] | None = None
+        super().__init__(**wish)
+        self._build()
+        self.observe(self._changed, names=list(FIELDS))
+        self._changed()
+
+    @validate("product", "architecture")
+    def _names(self, proposal: Any) -> list[str]:
+        return [name.strip() for name in proposal["value"] if name.strip()]
+
+    @property
+    def requirement(self) -> Requirement:
+        """What the form asks for; raises RequirementError for a value that cannot be used."""
+        values = {name: getattr(self, name) for name in FIELDS}
+        return Requirement.from_dict(
+            {name: value for name, value in values.items() if value not in ("", [], None)}
+        )
+
+    # --- widgets --------------------------------------------------------------------------------------------
+
+    def _build(self) -> None:
+        wide = ipywidgets.Layout(width="24em")
+        self._tier = ipywidgets.Dropdown(options=[(ANY, "")], description="Tier", layout=wide)
+        self._vram = ipywidgets.Text(
+            description="Memory ≥", placeholder="80 GB", layout=wide, continuous_update=False
+        )
+        self._most = ipywidgets.Text(description="at most", layout=wide, continuous_update=False)
+        self._count = ipywidgets.BoundedIntText(1, min=1, max=32, description="Count", layout=wide)
+        self._product = ipywidgets.Text(description="Product", placeholder="H100, A100", layout=wide)
+        self._family = ipywidgets.Text(description="Generation", placeholder="Hopper", layout=wide)
+        self._verdict = ipywidgets.Label("")
+        self._why = ipywidgets.VBox()
+        self._claim = ipywidgets.Textarea(
+            disabled=True, layout=ipywidgets.Layout(width="100%", height="12em")
+        )
+        self._magic = ipywidgets.Text(
+            description="%dra", disabled=True, layout=ipywidgets.Layout(width="100%")
+        )
+        self._launch = ipywidgets.Button(description="Launch", button_style="primary", icon="play")
+        self._launch.on_click(lambda _button: self.launch())
+        self._state = ipywidgets.Label("")
+        preview = ipywidgets.Accordion([self._claim], titles=("Claim",), selected_index=None)
+        self._fill()
+        self._link()
+        self.children = [
+            self._tier,
+            self._vram,
+            self._most,
+            self._count,
+            self._product,
+            self._family,
+            self._verdict,
+            self._why,
+            preview,
+            self._magic,
+            ipywidgets.HBox([self._launch, self._state]),
+        ]
+        if self._sessions is None:
+            self._launch.disabled = True
+            self._state.value = "This kernel has no cluster login: use the panel GPU sessions."
+
+    def _fill(self) -> None:
+        """Ask for the tiers once, in the background."""
+        if self._sessions is None:
+            return
+        sessions = self._sessions
+
+        async def look() -> list[dict[str, Any]]:
+            feed = await sessions.inventory()
+            context = await sessions.context()
+            inventory = await feed.inventory()
+            tiers: list[dict[str, Any]] = inventory.tiers(namespace=context["namespace"] or "default")
+            return tiers
+
+        def show(done: Future[list[dict[str, Any]]]) -> None:
+            if done.cancelled() or done.exception() is not None:
+                return
+            named = [tier for tier in done.result() if not tier["hidden"]]
+            chosen = self.tier
+            options = [(ANY, "")] + [(visible(t["display_name"] or t["name"], 60), t["name"]) for t in named]
+            if chosen and chosen not in [name for _label, name in options]:
+                options.append((visible(chosen, 60), chosen))
+            self._tier.options = options
+            self._tier.value = chosen
+
+        sessions.loop.run(look()).add_done_callback(show)
+
+    def _link(self) -> None:
+        def join(names: list[str]) -> str:
+            return ", ".join(names)
+
+        def split(text: str) -> list[str]:
+            return [name.strip() for name in text.split(",") if name.strip()]
+
+        if self.tier:
+            self._tier.options = [(ANY, ""), (visible(self.tier, 60), self.tier)]
+        for name, widget in (("tier", self._tier), ("vram", self._vram), ("max_vram", self._most)):
+            ipywidgets.link((self, name), (widget, "value"))
+        if isinstance(self.count, int):
+            ipywidgets.link((self, "count"), (self._count, "value"))
+        for name, widget in (("product", self._product), ("architecture", self._family)):
+            ipywidgets.link((self, name), (widget, "value"), transform=(join, split))
+
+    # --- the plan -------------------------------------------------------------------------------------------
+
+    def _changed(self, _change: Any = None) -> None:
+        """Something was typed: preview at once, plan in the background; only the newest plan is shown."""
+        self._asked += 1
+        self.set_trait("message", "")
+        try:
+            wish = self.requirement
+            self._magic.value = visible(to_magic(wish).removeprefix("%dra "), 2000)
+            self._claim.value = self._preview(wish)
+        except (DRAError, TraitError) as error:
+            text = error.message if isinstance(error, DRAError) else str(error)
+            self.set_trait("message", visible(text))
+            self._verdict.value, self._why.children = self.message, []
+            self._launch.disabled = True
+            return
+        self._launch.disabled = self._sessions is None
+        if self._sessions is None:
+            return
+        number, sessions = self._asked, self._sessions
+
+        def show(done: Future[dict[str, Any]]) -> None:
+            if number == self._asked and not done.cancelled():
+                error = done.exception()
+                if error is None:
+                    self._show_plan(done.result())
+                else:
+                    text = error.message if isinstance(error, DRAError) else str(error)
+                    self.set_trait("message", visible(text))
+                    self._verdict.value = self.message
+
+        if self._planning is not None:
+            self._planning.cancel()
+        self._planning = sessions.loop.run(sessions.plan(wish, detail="full"))
+        self._planning.add_done_callback(show)
+
+    def _preview(self, wish: Requirement) -> str:
+        if not wish.tier and wish.claim is None:
+            return "The tiers that fit are filled in at launch."
+        return visible_lines(to_yaml(build_claim(wish, name="claim")))
+
+    def _show_plan(self, plan: dict[str, Any]) -> None:
+        self.set_trait("plan", plan)
+        counts = plan.get("counts") or {}
+        verdict = VERDICTS.get(plan["verdict"], plan["verdict"])
+        self._verdict.value = f"{verdict} · {counts.get('matching')} devices match"
+        lines = [entry["message"] for entry in (plan.get("reasons") or []) + (plan.get("relaxations") or [])]
+        self._why.children = [ipywidgets.Label(visible(line, 300)) for line in lines[:12]]
+        self._launch.disabled = plan["verdict"] in ("impossible", "invalid")
+
+    # --- launching ------------------------------------------------------------------------------------------
+
+    def launch(self) -> Future[Any] | None:
+        """Begin a session for what the form asks; ``session`` follows its state. None where there is no cluster."""
+        if self._sessions is None:
+            return None
+        sessions, wish = self._sessions, self.requirement
+        self._launch.disabled = True
+        self._state.value = "Starting …"
+
+        async def begin() -> dict[str, Any]:
+            record = await sessions.launch(wish)
+            self._show_session(record.as_dict())
+            await sessions.ready(record.id)
+            return dict((await sessions.get(record.id)).as_dict())
+
+        def done(future: Future[dict[str, Any]]) -> None:
+            self._launch.disabled = False
+            if future.cancelled():
+                return
+            error = future.exception()
+            if error is None:
+                self._show_session(future.result())
+            else:
+                text = error.message if isinstance(error, DRAError) else str(error)
+                self.set_trait("message", visible(text))
+                self._state.value = self.message
+
+        future = sessions.loop.run(begin())
+        future.add_done_callback(done)
+        return future
+
+    def _show_session(self, session: dict[str, Any]) -> None:
+        self.set_trait("session", session)
+        devices = ", ".join(visible(entry["label"] or entry["device"], 60) for entry in session["devices"])
+        self._state.value = f"{visible(session['id'], 60)}: {session['state']}" + (
+            f" · {devices}" if devices else ""
+        )
