@@ -205,7 +205,10 @@ class Transport:
                     raise error_from_status(
                         parse_status(raw, answer.status), answer.status, what=f"GET {path}"
                     )
-                yield answer.content
+                try:
+                    yield answer.content
+                finally:
+                    _abort(answer)
         except (aiohttp.ClientError, OSError, TimeoutError) as error:
             raise _Lost(error, self.choice).error from error
 
@@ -256,6 +259,13 @@ class _Lost(Exception):
             ),
             params={"cluster": choice.label, "lost": True, "unsent": self.unsent},
         )
+
+
+def _abort(answer: aiohttp.ClientResponse) -> None:
+    """Cut a stream that is left early; a polite TLS goodbye would outlive the loop that is being closed."""
+    connection = answer.connection
+    if connection is not None and connection.transport is not None:
+        connection.transport.abort()
 
 
 def _exact(url: str) -> Any:

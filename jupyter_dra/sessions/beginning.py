@@ -72,6 +72,9 @@ async def check(ctx: Context, session: LiveSession, *, wait: float | None) -> No
     """Build the claim and ask the planner; raises what makes the launch refused."""
     session.begin("checked")
     wish, plan = session.requirement, None
+    if isinstance(wish.claim, str) and wish.claim.startswith("template/"):
+        session.template = wish.claim.removeprefix("template/")
+        await ctx.inventory.learn_template(session.template, session.namespace)
     if ctx.inventory.rights.get("read_slices"):
         plan = await ctx.inventory.plan(wish, session.namespace)
         judge(plan, wait=wait, force=session.force)
@@ -81,9 +84,7 @@ async def check(ctx: Context, session: LiveSession, *, wait: float | None) -> No
         if plan["verdict"] == "busy":
             session.set_state("waiting")
     if isinstance(wish.claim, str):
-        if wish.claim.startswith("template/"):
-            session.template = wish.claim.removeprefix("template/")
-        else:
+        if session.template is None:
             session.claim_name = wish.claim
     else:
         # The plan's claim is the one that was judged: tiers resolved, the administrator's entries applied.

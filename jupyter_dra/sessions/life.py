@@ -6,8 +6,9 @@ import asyncio
 import json
 import logging
 import time
+from collections.abc import Iterable
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 from ..errors import ConflictError, SessionEnded
 from .endings import Reason, reason
@@ -43,7 +44,26 @@ async def _life(ctx: Context, session: LiveSession, kernel: LiveKernel, first: b
     except Exception as error:
         log.exception("The kernel %s of %s is lost to a fault of ours", kernel.id, session.id)
         kernel.reason = Reason("crashed", f"A fault of jupyter-dra: {type(error).__name__}: {error}")
+    finally:
+        await let_go(kernel)
     kernel_over(ctx, session, kernel)
+
+
+async def let_go(kernel: LiveKernel) -> None:
+    """Close the control connection; the pod goes on."""
+    control, kernel.control = kernel.control, None
+    if control is not None:
+        await control.close()
+
+
+async def cancel(tasks: Iterable[asyncio.Task[Any] | None]) -> None:
+    """Cancel tasks until they have ended; a library that swallows one cancellation gets another."""
+    pending = {task for task in tasks if task is not None and not task.done()}
+    pending.discard(cast("asyncio.Task[Any]", asyncio.current_task()))
+    while pending:
+        for task in pending:
+            task.cancel()
+        _, pending = await asyncio.wait(pending, timeout=0.5)
 
 
 def connected(ctx: Context, session: LiveSession, kernel: LiveKernel) -> None:
@@ -97,10 +117,7 @@ def finish(ctx: Context, session: LiveSession, why: Reason, by: str | None = Non
 
 async def _release(ctx: Context, session: LiveSession, why: Reason) -> None:
     at = ctx.clock()
-    tasks = [kernel.task for kernel in session.kernels if kernel.task is not None]
-    for task in tasks:
-        task.cancel()
-    await asyncio.gather(*tasks, return_exceptions=True)
+    await cancel(kernel.task for kernel in session.kernels)
     ended = Ended(
         at=at,
         code=why.code,
@@ -148,7 +165,10 @@ async def reattach(ctx: Context, session: LiveSession, kernel: LiveKernel) -> No
 
 
 async def _resume(ctx: Context, session: LiveSession, kernel: LiveKernel) -> None:
-    kernel.reason = await supervise(ctx, session, kernel)
+    try:
+        kernel.reason = await supervise(ctx, session, kernel)
+    finally:
+        await let_go(kernel)
     kernel_over(ctx, session, kernel)
 
 
@@ -208,13 +228,10 @@ async def close(ctx: Context, registry: Registry, *, keep: bool) -> None:
     for session in living:
         if not keep and not session.adopted:
             finish(ctx, session, reason("server-stopped"))
-    endings = [asyncio.ensure_future(s.finished.wait()) for s in living if s.releasing is not None]
+    endings = [asyncio.create_task(s.finished.wait()) for s in living if s.releasing is not None]
     if endings:
         await asyncio.wait(endings, timeout=CLOSE_PATIENCE)
-    tasks: list[asyncio.Future[Any]] = [*endings]
+    await cancel([*endings, *(session.releasing for session in living)])
+    await cancel(kernel.task for session in living for kernel in session.kernels)
     for session in living:
-        tasks += [kernel.task for kernel in session.kernels if kernel.task is not None]
-        tasks += [session.releasing] if session.releasing is not None else []
-    for task in tasks:
-        task.cancel()
-    await asyncio.gather(*tasks, return_exceptions=True)
+        await cancel(session.creating)

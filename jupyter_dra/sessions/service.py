@@ -296,9 +296,8 @@ class Sessions:
             return session.record()
         kernel.reason = reason("stopped")
         task, kernel.task = kernel.task, None
-        if task is not None and session.releasing is None:
-            task.cancel()
-            await asyncio.gather(task, return_exceptions=True)
+        if session.releasing is None:
+            await life.cancel([task])
         life.kernel_over(ctx, session, kernel)
         return session.record()
 

@@ -46,9 +46,6 @@ class _Follower:
         if self.reader is not None:
             self.reader.cancel()
             await asyncio.gather(self.reader, return_exceptions=True)
-        control, self.kernel.control = self.kernel.control, None
-        if control is not None:
-            await control.close()
 
     async def run(self) -> Reason:
         self.reader = asyncio.create_task(self._read(), name=f"podside {self.kernel.pod_name}")
