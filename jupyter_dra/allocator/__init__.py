@@ -7,6 +7,7 @@ from jupyter_dra.allocator.kinds import DeviceEntry, DeviceKind
 from jupyter_dra.allocator.occupancy import Hold
 from jupyter_dra.allocator.pools import PoolView
 from jupyter_dra.allocator.repairs import FIRST_RELEASE, PULL_REQUEST, Repairs
+from jupyter_dra.allocator.requests import WantedClaim
 from jupyter_dra.allocator.state import ClusterState
 from jupyter_dra.allocator.tokens import IRRELEVANT, Token
 
@@ -26,5 +27,6 @@ __all__ = [
     "PoolView",
     "Repairs",
     "Token",
+    "WantedClaim",
     "allocate",
 ]

@@ -10,6 +10,7 @@ from jupyter_dra.allocator import Attempt, NodeView
 from jupyter_dra.errors import AllocationError
 from jupyter_dra.model import NodeSelector
 from jupyter_dra.planner.certainty import Doubt, incomplete_pools, plugin_nodes, scales_from_zero
+from jupyter_dra.planner.facts import matching_kinds
 from jupyter_dra.planner.survey import MatchTable, Survey, survey
 from jupyter_dra.planner.wish import Finding, Json, Wish
 
@@ -46,6 +47,7 @@ class Judgement:
     counts: Totals = field(default_factory=Totals)
     plugins: dict[str, dict[str, int]] = field(default_factory=dict)
     wanted: int = 1
+    takes_all: bool = False
     held: tuple[Json, ...] = ()
 
 
@@ -80,6 +82,7 @@ def judge(inventory: Inventory, wish: Wish, budget_ms: float | None, tiers: Sequ
     result.empty_attempt = inventory.state.attempt(wish.typed, budget=budget, empty=True)
     result.matches = MatchTable(attempt)
     result.wanted = _wanted(attempt)
+    result.takes_all = all(attempt.claims.bodies[index].all for index in result.matches.bodies)
     result.counts = _totals(result)
     result.verdict = _verdict(inventory, wish, result, tiers)
     _say_how_sure(inventory, wish, result, tiers)
@@ -114,11 +117,37 @@ def _verdict(inventory: Inventory, wish: Wish, result: Judgement, tiers: Sequenc
     if result.empty.exhausted:
         result.doubts.append(_budget_doubt())
         return "unknown"
-    zero = scales_from_zero(inventory, _classes(wish), tiers)
-    if zero and result.counts.matching == 0:
-        result.doubts.append(_zero_doubt(zero))
-        return "unknown"
+    if result.counts.matching == 0:
+        zero = scales_from_zero(inventory, _classes(wish), tiers)
+        if zero:
+            result.doubts.append(_zero_doubt(zero))
+            return "unknown"
+        result.findings += _nothing_published(inventory, wish)
     return "impossible"
+
+
+def _nothing_published(inventory: Inventory, wish: Wish) -> list[Finding]:
+    """Tell apart: no device of the class anywhere, and a driver that is there but publishes none."""
+    found = []
+    for name in _classes(wish):
+        if name not in inventory.classes or matching_kinds(inventory, inventory.state.classes[name].selectors):
+            continue
+        message = f"No node publishes a device of class {name}."
+        silent = [slice for slice in inventory.state.current() if not slice.devices and not slice.counter_sets]
+        if silent:
+            first = silent[0]
+            where = first.scope.node_name or first.pool
+            message += f" The driver {first.driver} publishes for {where}, but 0 devices."
+        found.append(
+            Finding(
+                "no-devices",
+                message,
+                fix="Your admin can look at the driver on the node; waiting does not help.",
+                severity="warning",
+                verdict="impossible",
+            )
+        )
+    return found
 
 
 def _fatal(

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from jupyter_dra.allocator import DeviceEntry
+from jupyter_dra.allocator import DeviceEntry, WantedClaim
 from jupyter_dra.planner.holders import sum_holders
 from jupyter_dra.planner.judge import Judgement
 from jupyter_dra.planner.naming import DeviceFacts
@@ -281,32 +281,40 @@ def _limit(entry: Any) -> str:
 def _partner(inventory: Inventory, judgement: Judgement, line: Line, facts: Sequence[DeviceFacts]) -> _Words:
     assert judgement.now is not None
     wanted = judgement.now.attempt.claims.claims[0]
-    match = next((c for c in wanted.claim.spec.constraints if c.match_attribute), None)
-    differ = next((c for c in wanted.claim.spec.constraints if c.distinct_attribute), None)
-    attribute = match.match_attribute if match else differ.distinct_attribute if differ else None
+    constraints = wanted.claim.spec.constraints
+    match = next((c.match_attribute for c in constraints if c.match_attribute), None)
+    differ = next((c.distinct_attribute for c in constraints if c.distinct_attribute), None)
+    attribute = match or differ
     short = attribute.rpartition("/")[2] if attribute else None
+    alike, needed = _alike(wanted)
+    lacking = sum(n for number, n in line.kinds.items() if attribute and _lacks(inventory, number, attribute))
     names = [request.name for request in wanted.claim.spec.requests[1:]]
-    params: dict[str, Any] = {"attribute": attribute, "requests": names}
-    label = ", ".join(dict.fromkeys(fact.label for fact in facts[:3]))
-    lacking = sum(
-        count
-        for number, count in line.kinds.items()
-        if attribute and inventory.state.samples[number].attribute(attribute) is None
-    )
-    params["without_attribute"] = lacking
+    params: dict[str, Any] = {"attribute": attribute, "requests": names, "without_attribute": lacking, "needed": needed}
     if attribute and lacking == line.devices:
         return params, f"{line.devices:,} do not state {short}"
-    if match is not None and not names:
-        largest = _largest_group(judgement, attribute or "")
-        params["largest"], params["needed"] = largest, judgement.wanted
+    if match and alike:
+        params["largest"] = _largest_group(judgement, match)
         return params, (
-            f"{line.devices:,} have too few with the same {short}: {judgement.wanted} are needed,"
-            f" the largest group has {largest}"
+            f"{line.devices:,} have too few with the same {short}: {needed} are needed,"
+            f" the largest group has {params['largest']}" + (f" · {lacking:,} do not state it" if lacking else "")
         )
-    if differ is not None and match is None and not names:
+    if differ and alike and not match:
         return params, f"{line.devices:,} have too few with different {short}"
-    with_what = f"no partner on the same {short}" if short else "no partner device"
-    return params, f"{line.devices:,} {with_what} · {label}"
+    with_what = f"no partner on the same {short}" if match else "no partner device"
+    return params, f"{line.devices:,} {with_what} · {', '.join(dict.fromkeys(fact.label for fact in facts[:3]))}"
+
+
+def _alike(wanted: WantedClaim) -> tuple[bool, int]:
+    """Whether all requests ask for the same kind of device, and how many devices they take at least."""
+    shapes = {
+        tuple((body.class_name, body.selectors) for body in request) for request in wanted.requests if request
+    }
+    needed = sum(min((1 if body.all else body.count for body in request), default=0) for request in wanted.requests)
+    return len(shapes) == 1, needed
+
+
+def _lacks(inventory: Inventory, number: int, attribute: str) -> bool:
+    return inventory.state.samples[number].attribute(attribute) is None
 
 
 def _largest_group(judgement: Judgement, attribute: str) -> int:
@@ -331,6 +339,8 @@ def _one_node(inventory: Inventory, judgement: Judgement, line: Line, facts: Seq
     counts = [judgement.matches.count(view) for view in judgement.ready]
     most_free = max((count.free for count in counts), default=0)
     most = max((count.matching for count in counts), default=0)
+    if judgement.takes_all:
+        return {"needed": "all"}, f"{line.devices:,} are free, but All needs every matching device of a node free."
     params = {"needed": judgement.wanted, "most_free_on_one_node": most_free, "most_on_one_node": most}
     if most < judgement.wanted:
         return (

@@ -204,13 +204,14 @@ def _at_node(judgement: Judgement, tally: _Tally, seen: _Seen, index: int, found
         return
     if seen.verdict == "impossible":
         count = matches.count(seen.node)
-        one_node = count.matching < judgement.wanted
+        one_node = count.matching < judgement.wanted and not judgement.takes_all
         tally.add(Failed("one-node" if one_node else "partner"), device)
     elif pool.now.busy[index] and not matches.admin:
         tally.add(Failed("taken"), device)
         found.taken.append(device)
     elif is_free:
-        tally.add(Failed("one-node" if judgement.wanted > 1 else "partner"), device)
+        together = judgement.wanted > 1 or judgement.takes_all
+        tally.add(Failed("one-node" if together else "partner"), device)
     elif device.kind.shared:
         tally.add(Failed("share", detail="full"), device)
         found.taken.append(device)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from jupyter_dra.claims import Requirement, build_claim, labels, parse_duration
 from jupyter_dra.errors import DRAError, RequirementError
+from jupyter_dra.model import limits as limits_of_api
 from jupyter_dra.planner.admin_tiers import tier_class
 from jupyter_dra.planner.certainty import scales_from_zero
 from jupyter_dra.planner.facts import device_kind_of, matching_kinds
@@ -229,7 +230,14 @@ def _seconds(value: object) -> int | None:
         return None
 
 
-def _counts(value: object) -> list[int] | None:
+def _counts(value: object) -> list[int] | str | None:
+    """Allowed numbers of devices: a list, ``{"min", "max"}``, or ``"all"`` of a node; None where not limited."""
+    if value == "all":
+        return "all"
+    if isinstance(value, Mapping):
+        low, high = value.get("min", 1), value.get("max")
+        fits = isinstance(low, int) and isinstance(high, int) and 0 < low <= high <= limits_of_api.ALLOCATION_RESULTS_MAX
+        return list(range(low, high + 1)) if fits else None
     if not isinstance(value, Iterable) or isinstance(value, (str, Mapping)):
         return None
     found = [item for item in value if isinstance(item, int) and item > 0]

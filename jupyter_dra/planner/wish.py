@@ -161,7 +161,7 @@ def _from_claims(inventory: Inventory, claims: Sequence[Json], namespace: str, b
     findings: list[Finding] = []
     typed: list[ResourceClaim] = []
     held: list[Json] = []
-    for claim in claims:
+    for claim in map(_as_claim, claims):
         metadata = {"name": "claim", "namespace": namespace, **(claim.get("metadata") or {})}
         whole = {**claim, "metadata": metadata}
         if (claim.get("status") or {}).get("allocation"):
@@ -181,6 +181,14 @@ def _from_claims(inventory: Inventory, claims: Sequence[Json], namespace: str, b
         except InputError:
             expressed = None
     return Wish(None, tuple(claims), tuple(typed), tuple(held), tuple(findings), expressed)
+
+
+def _as_claim(claim: Json) -> Json:
+    """A template stands for a claim made from it."""
+    if claim.get("kind") != "ResourceClaimTemplate":
+        return claim
+    template = (claim.get("spec") or {}).get("spec") or {}
+    return {**claim, "kind": "ResourceClaim", "spec": template}
 
 
 def _problems(inventory: Inventory, claim: ResourceClaim, raw: Json) -> list[Finding]:
