@@ -27,6 +27,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 async def _get(sessions: Any, session_id: str) -> dict[str, Any]:
+    await sessions.inventory()  # for the devices' labels
     document: dict[str, Any] = (await sessions.get(session_id)).as_dict()
     return document
 

@@ -22,6 +22,7 @@ def run(arguments: argparse.Namespace) -> int:
     from ..surroundings import open_sessions
 
     async def look() -> tuple[dict[str, Any], list[dict[str, Any]]]:
+        await sessions.inventory()  # for the devices' labels
         records = [one.as_dict() for one in await sessions.list(everyone=arguments.all_users)]
         return await sessions.context(), records
 
