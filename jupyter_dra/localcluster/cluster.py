@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import ssl
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,7 +11,8 @@ from typing import Any
 
 from jupyter_dra.localcluster.admission import Admission
 from jupyter_dra.localcluster.bootstrap import NAMESPACES, namespace_object, role_objects
-from jupyter_dra.localcluster.clock import Clock, parse_stamp
+from jupyter_dra.localcluster.certificates import kubelet_context
+from jupyter_dra.localcluster.clock import Clock, SystemClock, parse_stamp
 from jupyter_dra.localcluster.deletion import Deleter
 from jupyter_dra.localcluster.faults import Faults
 from jupyter_dra.localcluster.garbage import Collector
@@ -60,7 +62,7 @@ class Cluster:
     def __init__(self, settings: Settings, store: Store, clock: Clock | None = None) -> None:
         self.settings = settings
         self.store = store
-        self.clock = clock or Clock()
+        self.clock = clock or SystemClock()
         self.authenticator = Authenticator(settings.tokens, settings.signing_key, self._account_uid)
         self.authorizer = Authorizer(store)
         self.faults = Faults()
@@ -69,6 +71,7 @@ class Cluster:
         self.quota = QuotaKeeper(store)
         self.writer = Writer(store, Admission(store, self.authorizer), self.quota, self.clock)
         self.deleter = Deleter(store, self.clock)
+        self._kubelet_tls: ssl.SSLContext | None = None
         self.collector = Collector(store, self.deleter, self.writer, self.quota.refresh)
 
     def start(self) -> None:
@@ -138,6 +141,12 @@ class Cluster:
     def _account_uid(self, namespace: str, name: str) -> str | None:
         found = self.store.get(_ACCOUNTS, namespace, name)
         return found.uid if found else None
+
+    def kubelet_tls(self) -> ssl.SSLContext:
+        """With which kubelets are called; read from the files when first needed."""
+        if self._kubelet_tls is None:
+            self._kubelet_tls = kubelet_context(self.settings.pki)
+        return self._kubelet_tls
 
     def drop_watches(self) -> None:
         for watch in tuple(self.watches):

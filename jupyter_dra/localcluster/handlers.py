@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 from urllib.parse import urlsplit
 
+from tornado.iostream import StreamClosedError
 from tornado.web import RequestHandler
 
 from jupyter_dra.localcluster.cluster import Cluster
@@ -68,8 +69,8 @@ class Exchange(RequestHandler):
             await self._answer(self)
         except APIError as error:
             self.refuse(error)
-        except asyncio.CancelledError:
-            raise
+        except StreamClosedError:
+            log.debug("%s %s: the client left", self.request.method, self.request.path)
         except Exception as error:
             log.exception("%s %s failed", self.request.method, self.request.path)
             self.refuse(internal(f"{type(error).__name__}: {error}"))

@@ -6,10 +6,9 @@ import asyncio
 import ssl
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
-from jupyter_dra.localcluster.certificates import KUBELET_NAME, kubelet_context
+from jupyter_dra.localcluster.certificates import KUBELET_NAME
 from jupyter_dra.localcluster.status import APIError, internal
 
 CONNECT_SECONDS = 5.0
@@ -70,7 +69,11 @@ class Reply:
 
 
 async def call(
-    pki: Path, address: Address, path: str, headers: Mapping[str, str] | None = None, method: str = "GET"
+    tls: ssl.SSLContext,
+    address: Address,
+    path: str,
+    headers: Mapping[str, str] | None = None,
+    method: str = "GET",
 ) -> Reply:
     """Send a request without a body and read the head of the answer; raises 500 where nobody answers."""
     url = f"https://{address.host}:{address.port}{path.partition('?')[0]}"
@@ -79,7 +82,7 @@ async def call(
             reader, writer = await asyncio.open_connection(
                 address.host,
                 address.port,
-                ssl=kubelet_context(pki),
+                ssl=tls,
                 server_hostname=KUBELET_NAME,
                 limit=_LINE_LIMIT,
             )

@@ -49,7 +49,7 @@ async def answer_log(exchange: Exchange, resource: Resource) -> None:
     path = f"/containerLogs/{quote(namespace)}/{quote(pod)}/{quote(container)}"
     address = _address(exchange, stored)
     reply = await kubelet.call(
-        exchange.cluster.settings.pki, address, f"{path}?{urlencode(query)}" if query else path
+        exchange.cluster.kubelet_tls(), address, f"{path}?{urlencode(query)}" if query else path
     )
     try:
         await _pass_text(exchange, reply)
@@ -174,7 +174,7 @@ async def answer_port_forward(exchange: Exchange, resource: Resource) -> None:
     namespace, pod = stored.key
     path = f"/portForward/{quote(namespace)}/{quote(pod)}?{urlencode({'port': ','.join(ports)})}"
     reply = await kubelet.call(
-        exchange.cluster.settings.pki,
+        exchange.cluster.kubelet_tls(),
         _address(exchange, stored),
         path,
         {

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from jupyter_dra.localcluster.clock import stamp
-from jupyter_dra.localcluster.status import bad_request, unsupported_media_type
+from jupyter_dra.localcluster.status import APIError, bad_request
 
 MAGIC = b"k8s\x00"
 
@@ -140,13 +140,17 @@ def read_object(body: bytes) -> dict[str, Any]:
         types = unknown.get("typeMeta", {})
         version, kind = types.get("apiVersion", ""), types.get("kind", "")
         if (version, kind) not in READABLE:
-            raise unsupported_media_type(
-                f"application/vnd.kubernetes.protobuf for {kind}", ("application/json", "application/yaml")
-            )
+            raise _left_out(kind)
         value = _message(kind, base64.b64decode(unknown.get("raw", "")))
     except (IndexError, UnicodeDecodeError, ValueError) as error:
         raise bad_request(f"error decoding protobuf: {error}") from None
     return {"apiVersion": version, "kind": kind, **value}
+
+
+def _left_out(kind: str) -> APIError:
+    text = f"the local cluster reads protobuf for a few kinds only, not for {kind or 'this one'}"
+    hint = "send JSON or YAML (kubectl create … --dry-run=client -o yaml | kubectl create -f -)"
+    return APIError(415, "UnsupportedMediaType", f"{text}; {hint}")
 
 
 def _fields(data: bytes) -> Iterator[tuple[int, Value]]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+import gc
+from collections.abc import AsyncIterator, Callable, Iterator
 from typing import Any
 
 import pytest
@@ -16,6 +17,13 @@ pytestmark = [
 ]
 
 Maker = Callable[..., dict[str, Any]]
+
+
+@pytest.fixture(autouse=True)
+def _collect_leftovers() -> Iterator[None]:
+    """Let sockets that the clients forgot be found here and not in somebody else's test."""
+    yield
+    gc.collect()
 
 
 def test_the_blocking_client_creates_patches_lists_watches_and_deletes(
