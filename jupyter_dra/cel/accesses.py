@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from jupyter_dra.cel.conversions import type_of
 from jupyter_dra.cel.meter import Frame
 from jupyter_dra.cel.values import MISSING, NONE, TRAP, CelMap, CelOptional, EvalError, TrapRead, UInt
 
@@ -113,4 +114,6 @@ def presence(value: object, name: str) -> bool:
 def _shown(key: object) -> str:
     if isinstance(key, bool):
         return "true" if key else "false"
-    return str(key)
+    if isinstance(key, (str, int, float)):
+        return str(key)
+    return type_of(key).name

@@ -146,7 +146,7 @@ class ProfileTable:
             values = self._values[driver] = {}
         parts: list[object] = [driver, raw.get("allowMultipleAllocations") is True]
         for key, entry in mapping(raw.get("attributes")).items():
-            if key in unique:
+            if key in unique and _plain(entry):
                 parts += (key, TRAP)
                 continue
             for kind, value in (entry if type(entry) is dict else mapping(entry)).items():
@@ -159,8 +159,7 @@ class ProfileTable:
                 elif value in seen:
                     continue
                 seen.add(value)
-                # A version stays: that it cannot be read must be seen without reading it.
-                if len(seen) >= self._unique_from and not str(kind).startswith("version"):
+                if len(seen) >= self._unique_from and key not in unique and _plain(entry):
                     self._make_unique(driver, key)
                     return self._profile(driver, raw)
         parts.append(None)
@@ -177,7 +176,6 @@ class ProfileTable:
     def _make_unique(self, driver: str, key: str) -> None:
         """From now on this attribute of this driver is a placeholder; its devices get new profiles."""
         self._unique[driver] = self._unique.get(driver, _NONE) | {key}
-        self._values[driver].pop(key, None)
         self.regrouped += 1
         stale = [
             number
@@ -223,7 +221,10 @@ def _view(driver: str, raw: Mapping[str, Any], unique: frozenset[str]) -> Device
     try:
         attributes = mapping(raw.get("attributes"))
         if unique:
-            attributes = {key: _PLACEHOLDER if key in unique else value for key, value in attributes.items()}
+            attributes = {
+                key: _PLACEHOLDER if key in unique and _plain(value) else value
+                for key, value in attributes.items()
+            }
         return DeviceView(
             driver,
             OuterMap(domains(attributes, driver, _value_or_trap)),
@@ -232,6 +233,11 @@ def _view(driver: str, raw: Mapping[str, Any], unique: frozenset[str]) -> Device
         )
     except CELRuntimeError as error:
         return error
+
+
+def _plain(entry: object) -> bool:
+    """Tell whether a placeholder may stand for it: a version must be seen, because one that is none always raises."""
+    return type(entry) is dict and len(entry) == 1 and ("string" in entry or "int" in entry)
 
 
 _PLACEHOLDER: Mapping[str, Any] = {}

@@ -1,0 +1,6 @@
+"""Property tests run without a time limit per example: the machine may be busy."""
+
+from hypothesis import settings
+
+settings.register_profile("patient", deadline=None)
+settings.load_profile("patient")
