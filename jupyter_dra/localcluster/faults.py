@@ -13,11 +13,17 @@ from jupyter_dra.localcluster.requests import Target
 from jupyter_dra.localcluster.status import APIError, bad_request, internal, too_many_requests
 
 PATH = "/jupyter-dra/faults"
+WORDS = frozenset(("clear", "delay", "drop_watches", "event_delay", "expire_history", "fail", "lose"))
+_REASONS = {403: "Forbidden", 404: "NotFound", 409: "Conflict", 503: "ServiceUnavailable", 504: "Timeout"}
 
 
 @dataclass(slots=True)
 class Fault:
-    """Hits the next ``count`` requests that match; an empty verb or resource matches any."""
+    """Hits the next ``count`` requests that match; an empty verb or resource matches any.
+
+    With ``after`` the request is carried out first and only its answer is lost: replaced by ``status``, or (0) by a
+    closed connection.
+    """
 
     status: int = 0
     seconds: float = 0.0
@@ -36,11 +42,7 @@ class Fault:
             )
         if self.status == 500:
             return internal("fault injected for a test")
-        return APIError(
-            self.status,
-            "ServiceUnavailable" if self.status == 503 else "Unknown",
-            "fault injected for a test",
-        )
+        return APIError(self.status, _REASONS.get(self.status, "Unknown"), "fault injected for a test")
 
 
 @dataclass(slots=True)
@@ -65,18 +67,24 @@ class Faults:
         self.event_delay = 0.0
 
     def add(self, wish: Mapping[str, Any]) -> None:
-        """Set what ``fail``, ``delay`` and ``event_delay`` ask for; raises 400 where they make no sense."""
-        for key, word in (("fail", "status"), ("delay", "seconds")):
+        """Set what ``fail``, ``lose``, ``delay`` and ``event_delay`` ask for; raises 400 where they make no sense."""
+        unknown = set(wish) - WORDS
+        if unknown:
+            raise bad_request(f"unknown: {', '.join(sorted(unknown))}; known: {', '.join(sorted(WORDS))}")
+        if wish.get("clear"):
+            self.clear()
+        for key, word in (("fail", "status"), ("delay", "seconds"), ("lose", "")):
             given = wish.get(key)
             if given is None:
                 continue
-            if not isinstance(given, Mapping) or word not in given:
-                raise bad_request(f"{key} needs an object with {word}")
+            if not isinstance(given, Mapping) or (word and word not in given):
+                raise bad_request(f"{key} needs an object{f' with {word}' if word else ''}")
             known = {
                 name: given[name]
                 for name in ("status", "seconds", "count", "verb", "resource", "after")
                 if name in given
             }
+            known["after"] = key == "lose" or bool(known.get("after"))
             self.pending.append(Fault(**known))
         if "event_delay" in wish:
             self.event_delay = float(wish["event_delay"])
@@ -89,6 +97,7 @@ class Faults:
                 "count": fault.count,
                 "verb": fault.verb,
                 "resource": fault.resource,
+                "after": fault.after,
             }
             for fault in self.pending
         ]

@@ -12,6 +12,7 @@ from tornado.iostream import StreamClosedError
 from tornado.web import RequestHandler
 
 from jupyter_dra.localcluster.cluster import Cluster
+from jupyter_dra.localcluster.faults import Fault
 from jupyter_dra.localcluster.identity import AUTHENTICATED, User, service_account_user
 from jupyter_dra.localcluster.media import JSON, Wanted, read_accept
 from jupyter_dra.localcluster.requests import Query, Target, read_target
@@ -48,6 +49,7 @@ class Exchange(RequestHandler):
         self.cluster = cluster
         self._answer = answer
         self._gone = False
+        self._lost: Fault | None = None
         self._on_close: list[Callable[[], object]] = []
 
     def set_default_headers(self) -> None:
@@ -129,7 +131,9 @@ class Exchange(RequestHandler):
             return
         if fault.seconds:
             await asyncio.sleep(fault.seconds)
-        if fault.status:
+        if fault.after:
+            self._lost = fault
+        elif fault.status:
             raise fault.error()
 
     def authorize(self, target: Target | None = None) -> None:
@@ -142,12 +146,24 @@ class Exchange(RequestHandler):
         self.reply(encode(value), status, content_type)
 
     def reply(self, body: bytes, status: int = 200, content_type: str = JSON) -> None:
+        lost, self._lost = self._lost, None
+        if lost is not None:
+            self._lose_answer(lost)
+            return
         self.set_status(status)
         self.set_header("Content-Type", content_type)
         if self.request.method == "HEAD":
             self.set_header("Content-Length", str(len(body)))
             body = b""
         self.finish(body)
+
+    def _lose_answer(self, fault: Fault) -> None:
+        """The request was carried out, but the client gets an error, or a closed connection."""
+        if fault.status:
+            self.refuse(fault.error())
+            return
+        stream = self.detach()
+        stream.close()
 
     def warn(self, texts: list[str]) -> None:
         for text in texts:

@@ -91,10 +91,10 @@ def _in_scope(resource: Resource, target: Target) -> bool:
 
 async def _answer_subresource(exchange: Exchange, resource: Resource, target: Target) -> None:
     name = target.subresource
-    if name in _LEFT_OUT:
-        exchange.authorize()
-        raise not_implemented(*_LEFT_OUT[name])
     exchange.authorize()
+    left_out = _LEFT_OUT.get(name.partition("/")[0])
+    if left_out is not None:
+        raise not_implemented(*left_out)
     match (resource.plural, name, target.verb):
         case (_, "status", verb) if resource.has_status and verb in _STATUS_VERBS:
             await _STATUS_VERBS[verb](exchange, resource)

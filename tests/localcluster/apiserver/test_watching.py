@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable
 from typing import Any
 
+import httpx
 import pytest
 
 Maker = Callable[..., dict[str, Any]]
@@ -154,6 +155,19 @@ def test_errors_and_delays_can_be_injected_and_cleared(api: Any, maps: str, conf
     assert api.delete(FAULTS).json()["pending"] == []
     assert api.get(maps).status_code == 200
     assert api.post(FAULTS, {"fail": {}}).status_code == 400
+    assert api.post(FAULTS, {"fial": {}}).status_code == 400
+
+
+def test_an_answer_can_be_lost_after_the_work_was_done(api: Any, maps: str, config_map: Maker) -> None:
+    api.post(FAULTS, {"lose": {"verb": "create", "resource": "configmaps"}})
+    with pytest.raises(httpx.RemoteProtocolError):
+        api.post(maps, config_map("a"))
+    assert api.get(f"{maps}/a").status_code == 200
+    api.post(FAULTS, {"lose": {"verb": "create", "resource": "configmaps", "status": 504}})
+    assert api.post(maps, config_map("b")).status_code == 504
+    assert api.get(f"{maps}/b").status_code == 200
+    api.post(FAULTS, {"lose": {"count": 5, "resource": "pods"}})
+    assert api.post(FAULTS, {"clear": True}).json()["pending"] == []
 
 
 def test_only_an_administrator_reaches_the_faults(service: Any) -> None:
