@@ -46,6 +46,8 @@ class DRAPicker(ipywidgets.VBox):  # type: ignore[misc]
     def __init__(self, sessions: Sessions | None = None, **wish: Any) -> None:
         self._sessions = sessions
         self._asked = 0
+        self._showing = False
+        self._offered: list[tuple[str, str]] = []
         self._planning: Future[Any] | None = None
         super().__init__(**wish)
         self._build()
@@ -124,12 +126,8 @@ class DRAPicker(ipywidgets.VBox):  # type: ignore[misc]
             if done.cancelled() or done.exception() is not None:
                 return
             named = [tier for tier in done.result() if not tier["hidden"]]
-            chosen = self.tier
-            options = [(ANY, "")] + [(visible(t["display_name"] or t["name"], 60), t["name"]) for t in named]
-            if chosen and chosen not in [name for _label, name in options]:
-                options.append((visible(chosen, 60), chosen))
-            self._tier.options = options
-            self._tier.value = chosen
+            self._offered = [(visible(t["display_name"] or t["name"], 60), t["name"]) for t in named]
+            self._show_tier()
 
         sessions.loop.run(look()).add_done_callback(show)
 
@@ -140,14 +138,31 @@ class DRAPicker(ipywidgets.VBox):  # type: ignore[misc]
         def split(text: str) -> list[str]:
             return [name.strip() for name in text.split(",") if name.strip()]
 
-        if self.tier:
-            self._tier.options = [(ANY, ""), (visible(self.tier, 60), self.tier)]
-        for name, widget in (("tier", self._tier), ("vram", self._vram), ("max_vram", self._most)):
+        self._tier.observe(self._tier_chosen, names="value")
+        self.observe(self._show_tier, names="tier")
+        self._show_tier()
+        for name, widget in (("vram", self._vram), ("max_vram", self._most)):
             ipywidgets.link((self, name), (widget, "value"))
         if isinstance(self.count, int):
             ipywidgets.link((self, "count"), (self._count, "value"))
         for name, widget in (("product", self._product), ("architecture", self._family)):
             ipywidgets.link((self, name), (widget, "value"), transform=(join, split))
+
+    def _show_tier(self, _change: Any = None) -> None:
+        """Offer the known tiers and the one that is set; new options alone choose nothing."""
+        options = [(ANY, ""), *self._offered]
+        if self.tier not in [name for _label, name in options]:
+            options.append((visible(self.tier, 60), self.tier))
+        self._showing = True
+        try:
+            self._tier.options = options
+            self._tier.value = self.tier
+        finally:
+            self._showing = False
+
+    def _tier_chosen(self, change: Any) -> None:
+        if not self._showing:
+            self.tier = change["new"] or ""
 
     # --- the plan -------------------------------------------------------------------------------------------
 

@@ -333,7 +333,7 @@ def test_the_small_module_steps_aside_for_the_real_package(pods: Pods, backgroun
     with client_of(background, pod) as (client, _relay):
         code = f"import sys; sys.path.append({ROOT!r}); import jupyter_dra; print(jupyter_dra.__file__)"
         assert run(client, code).startswith(os.path.join(ROOT, "jupyter_dra"))
-        assert run(client, "from jupyter_dra.magics.plain import visible; print(visible('a'))") == "a\n"
+        assert run(client, "from jupyter_dra.widgets.plain import visible; print(visible('a'))") == "a\n"
 
 
 def test_an_older_python_runs_podside(pods: Pods, background: BackgroundLoop) -> None:

@@ -1,0 +1,155 @@
+"""The picker and the device card as widgets, in a process without any front end."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import ipywidgets
+import pytest
+
+from jupyter_dra.sessions.loop import BackgroundLoop
+from jupyter_dra.widgets import DeviceCard, DRAPicker
+
+from .hostile import TEXTS, has_hidden, held
+
+
+class Feed:
+    async def inventory(self) -> Feed:
+        return self
+
+    def tiers(self, **_where: Any) -> list[dict[str, Any]]:
+        return [
+            {"name": "high-memory-gpu", "display_name": "High memory", "hidden": False},
+            {"name": "secret", "display_name": None, "hidden": True},
+        ]
+
+
+class Record:
+    id = "picked-9d4fk"
+
+    def as_dict(self) -> dict[str, Any]:
+        return {"id": self.id, "state": "running", "devices": [{"label": "H100 80 GB", "device": "gpu-0"}]}
+
+
+class FakeSessions:
+    """Answers like the session service, from memory."""
+
+    def __init__(self, message: str = "8 taken") -> None:
+        self.loop = BackgroundLoop("fake")
+        self.asked: list[dict[str, Any]] = []
+        self.launched: list[dict[str, Any]] = []
+        self.message = message
+
+    async def inventory(self) -> Feed:
+        return Feed()
+
+    async def context(self) -> dict[str, Any]:
+        return {"namespace": "team-a"}
+
+    async def plan(self, wish: Any, *, detail: str) -> dict[str, Any]:
+        self.asked.append(wish.as_dict())
+        reasons = [{"message": self.message}]
+        return {"verdict": "busy", "counts": {"matching": 8}, "reasons": reasons, "relaxations": []}
+
+    async def launch(self, wish: Any) -> Record:
+        self.launched.append(wish.as_dict())
+        return Record()
+
+    async def ready(self, session_id: str) -> None:
+        return None
+
+    async def get(self, session_id: str) -> Record:
+        return Record()
+
+
+@pytest.fixture
+def sessions() -> Iterator[FakeSessions]:
+    made = FakeSessions()
+    yield made
+    made.loop.close()
+
+
+def planned(picker: DRAPicker) -> None:
+    """Wait for the plan of the newest change."""
+    assert picker._planning is not None
+    picker._planning.result(10)
+    picker._sessions.loop.call(_nothing())
+
+
+async def _nothing() -> None:
+    return None
+
+
+def labels(widget: Any) -> list[str]:
+    found = [widget.value] if isinstance(widget, ipywidgets.Label) else []
+    for child in getattr(widget, "children", ()):
+        found += labels(child)
+    return found
+
+
+def every(widget: Any) -> list[Any]:
+    return [widget] + [inner for child in getattr(widget, "children", ()) for inner in every(child)]
+
+
+def test_the_picker_plans_every_change_and_launches_what_it_shows(sessions: FakeSessions) -> None:
+    picker = DRAPicker(sessions=sessions, vram="80GB")
+    picker.architecture = ["Hopper"]
+    picker._count.value = 2
+    planned(picker)
+    assert sessions.asked[-1] == {"vram": "80GB", "count": 2, "architecture": ["Hopper"]}
+    assert picker.plan["verdict"] == "busy"
+    assert "Taken now" in picker._verdict.value
+    assert "8 taken" in labels(picker)
+    future = picker.launch()
+    assert future is not None
+    future.result(10)
+    assert sessions.launched == [{"vram": "80GB", "count": 2, "architecture": ["Hopper"]}]
+    picker._sessions.loop.call(_nothing())
+    assert picker.session["id"] == "picked-9d4fk"
+
+
+def test_hidden_tiers_are_not_offered(sessions: FakeSessions) -> None:
+    picker = DRAPicker(sessions=sessions)
+    planned(picker)
+    assert [name for _label, name in picker._tier.options] in (["", "high-memory-gpu"], [""])
+
+
+def test_a_value_that_cannot_be_used_is_said_and_blocks_launch(sessions: FakeSessions) -> None:
+    picker = DRAPicker(sessions=sessions)
+    picker.vram = "eighty"
+    assert "vram" in picker.message
+    assert picker._launch.disabled
+    picker.vram = "80GB"
+    assert picker.message == ""
+
+
+def test_without_a_cluster_login_the_picker_still_shows_claim_and_words() -> None:
+    picker = DRAPicker(tier="high-memory-gpu", vram="80GB")
+    assert "deviceClassName: high-memory-gpu" in picker._claim.value
+    assert picker._magic.value.startswith("launch --tier high-memory-gpu")
+    assert picker._launch.disabled
+    assert picker.launch() is None
+
+
+@pytest.mark.threat("T01")
+@pytest.mark.parametrize("text", TEXTS)
+def test_foreign_text_is_plain_text_in_both_widgets(text: str, sessions: FakeSessions) -> None:
+    sessions.message = text
+    picker = DRAPicker(sessions=sessions, tier=text)
+    if picker._planning is not None:
+        planned(picker)
+    card = DeviceCard(lambda: held(text))
+    for widget in (*every(picker), *every(card)):
+        assert not isinstance(widget, (ipywidgets.HTML, ipywidgets.HTMLMath))
+    for shown in (*labels(picker), *labels(card), picker._claim.value, picker._magic.value):
+        assert not has_hidden(shown)
+
+
+def test_the_device_card_reads_again_on_demand() -> None:
+    facts = held("harmless")
+    card = DeviceCard(lambda: facts)
+    assert card.data["card"] == "mismatch"
+    facts["devices"] = []
+    card.refresh()
+    assert card.data["card"] == "none"
