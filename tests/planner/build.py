@@ -23,7 +23,9 @@ def device_class(name: str, *selectors: str, **annotations: str) -> Json:
 def device(name: str, memory: str | None = None, **fields: Any) -> Json:
     """A device; keyword arguments are attributes, ``extra`` is merged in as it stands."""
     extra = fields.pop("extra", {})
-    attributes = {key.replace("__", "/").replace("_DOT_", "."): _value(value) for key, value in fields.items()}
+    attributes = {
+        key.replace("__", "/").replace("_DOT_", "."): _value(value) for key, value in fields.items()
+    }
     found: Json = {"name": name, "attributes": attributes}
     if memory is not None:
         found["capacity"] = {"memory": {"value": memory}}
@@ -99,7 +101,12 @@ def held(name: str, *devices: tuple[str, str, str], namespace: str = "team-b", *
 
 
 def node(name: str, labels: Mapping[str, str] | None = None, **fields: Any) -> Json:
-    return {"apiVersion": "v1", "kind": "Node", "metadata": {"name": name, "labels": dict(labels or {})}, **fields}
+    return {
+        "apiVersion": "v1",
+        "kind": "Node",
+        "metadata": {"name": name, "labels": dict(labels or {})},
+        **fields,
+    }
 
 
 def codes(plan: Any) -> dict[str, int]:

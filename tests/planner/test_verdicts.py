@@ -6,7 +6,21 @@ import time
 
 from jupyter_dra.planner import Inventory
 
-from .build import NVIDIA_CLASS, a100, adds_up, claim, codes, device, device_class, h100, held, l4, node, request, slice_of
+from .build import (
+    NVIDIA_CLASS,
+    a100,
+    adds_up,
+    claim,
+    codes,
+    device,
+    device_class,
+    h100,
+    held,
+    l4,
+    node,
+    request,
+    slice_of,
+)
 
 EXAMPLE = 'device.driver == "gpu.example.com"'
 
@@ -99,7 +113,10 @@ def test_a_faulty_condition_that_no_free_device_meets_does_no_harm() -> None:
 
 def test_memory_read_as_an_attribute_is_a_failing_condition_not_a_lack_of_devices() -> None:
     inventory = Inventory.from_objects(
-        [example_class(), slice_of("n1", [device("gpu-0", "8Gi"), device("gpu-1", "24Gi")], "gpu.example.com")]
+        [
+            example_class(),
+            slice_of("n1", [device("gpu-0", "8Gi"), device("gpu-1", "24Gi")], "gpu.example.com"),
+        ]
     )
     asked = request("gpu", "gpu.example.com", 'device.attributes["gpu.example.com"].memory == "16Gi"')
     plan = inventory.plan(claim("c", asked))
@@ -116,7 +133,9 @@ def test_an_expression_that_does_not_compile_is_found_before_any_device() -> Non
 
 def test_an_attribute_without_a_domain_in_a_constraint_is_an_error_of_its_own() -> None:
     inventory = Inventory.from_objects([example_class(), example_slice("n1", "gpu-0", "gpu-1")])
-    pair = claim("pair", request("gpu", "gpu.example.com", count=2), constraints=[{"matchAttribute": "pcieRoot"}])
+    pair = claim(
+        "pair", request("gpu", "gpu.example.com", count=2), constraints=[{"matchAttribute": "pcieRoot"}]
+    )
     plan = inventory.plan(pair)
     assert plan.verdict == "invalid"
     assert plan.findings[0]["path"] == "spec.devices.constraints[0].matchAttribute"
@@ -177,7 +196,9 @@ def test_all_with_one_busy_device_is_busy_and_two_would_do() -> None:
 
 
 def test_a_driver_that_publishes_no_device_is_told_from_one_that_is_not_there() -> None:
-    plan = Inventory.from_objects([device_class("gpu", NVIDIA_CLASS), slice_of("node-a", [])]).plan({"tier": "gpu"})
+    plan = Inventory.from_objects([device_class("gpu", NVIDIA_CLASS), slice_of("node-a", [])]).plan(
+        {"tier": "gpu"}
+    )
     assert plan.verdict == "impossible"
     assert "publishes for node-a, but 0 devices" in plan.findings[0]["message"]
     assert "admin" in plan.findings[0]["fix"]
@@ -238,7 +259,9 @@ def test_a_search_without_end_is_said_to_be_undecided() -> None:
     devices = [device(f"d{n:02}", **values) for n, values in enumerate(attributes)]
     inventory = Inventory.from_objects([example_class(), slice_of("n1", devices, "gpu.example.com")])
     constraints = [{"distinctAttribute": f"gpu.example.com/a{k}"} for k in range(1)]
-    constraints += [{"matchAttribute": f"gpu.example.com/a{k}", "requests": ["r1", "r2"]} for k in range(1, 6)]
+    constraints += [
+        {"matchAttribute": f"gpu.example.com/a{k}", "requests": ["r1", "r2"]} for k in range(1, 6)
+    ]
     asked = claim(
         "c",
         request("r1", "gpu.example.com", count=9),
@@ -316,7 +339,9 @@ def test_a_claim_that_is_allocated_already_fits_where_its_devices_are() -> None:
 
 
 def test_a_claim_nobody_made_is_said_to_be_missing() -> None:
-    plan = Inventory.from_objects([device_class("gpu", NVIDIA_CLASS)]).plan({"claim": "nope"}, namespace="team-a")
+    plan = Inventory.from_objects([device_class("gpu", NVIDIA_CLASS)]).plan(
+        {"claim": "nope"}, namespace="team-a"
+    )
     assert plan.verdict == "impossible"
     assert plan.findings[0]["code"] == "claim-not-found"
 
@@ -328,6 +353,8 @@ def test_a_template_is_planned_as_the_claim_made_from_it() -> None:
         "metadata": {"name": "own", "namespace": "team-a"},
         "spec": {"spec": {"devices": {"requests": [request("gpu", "gpu")]}}},
     }
-    inventory = Inventory.from_objects([device_class("gpu", NVIDIA_CLASS), slice_of("n1", [h100("g")]), template])
+    inventory = Inventory.from_objects(
+        [device_class("gpu", NVIDIA_CLASS), slice_of("n1", [h100("g")]), template]
+    )
     assert inventory.plan({"claim": "template/own"}, namespace="team-a").verdict == "fits"
     assert inventory.plan(template).verdict == "fits"

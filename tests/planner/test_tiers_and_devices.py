@@ -1,0 +1,200 @@
+"""Tier statistics, the list of devices, and the expression assistant."""
+
+from __future__ import annotations
+
+import pytest
+
+from jupyter_dra.planner import Inventory
+from jupyter_dra.planner.naming import size_label
+
+from .build import NVIDIA_CLASS, a100, device, device_class, h100, held, l4, node, slice_of
+
+
+def lab() -> Inventory:
+    return Inventory.from_objects(
+        [
+            device_class(
+                "large",
+                NVIDIA_CLASS,
+                'device.capacity["gpu.nvidia.com"].memory.compareTo(quantity("64G")) >= 0',
+                display_name="High-memory GPU",
+                price_per_hour="2.90 EUR",
+                defaults='{"lease": "4h"}',
+                limits='{"lease": "12h", "counts": {"min": 1, "max": 4}}',
+            ),
+            device_class("any", NVIDIA_CLASS),
+            device_class("mig", "device.attributes['gpu.nvidia.com'].?type.orValue('') == 'mig'"),
+            device_class("tpu", 'device.driver == "tpu.google.com"'),
+            device_class("broken", NVIDIA_CLASS, defaults="{not json", price_per_hour="much"),
+            slice_of("n1", [h100("gpu-0"), h100("gpu-1")]),
+            slice_of("n2", [l4("gpu-0"), a100("gpu-1")]),
+            slice_of("n3", [device("0", tpuGen="v6e")], "tpu.google.com"),
+            held("x", ("gpu.nvidia.com", "n1", "gpu-0"), namespace="team-b"),
+        ]
+    )
+
+
+def test_a_tier_tells_devices_sizes_products_price_and_limits() -> None:
+    tier = next(entry for entry in lab().tiers() if entry["name"] == "large")
+    assert tier["display_name"] == "High-memory GPU"
+    assert (tier["device_kind"], tier["drivers"], tier["devices"], tier["nodes"]) == (
+        "gpu",
+        ["gpu.nvidia.com"],
+        2,
+        1,
+    )
+    assert (tier["free"], tier["free_at_most"]) == (1, 1)
+    assert tier["sizes"] == [
+        {
+            "label": "80 GB",
+            "min_bytes": 85520809984,
+            "max_bytes": 85520809984,
+            "devices": 2,
+            "free": 1,
+            "free_at_most": 1,
+        }
+    ]
+    assert tier["products"] == [{"name": "NVIDIA H100 80GB HBM3", "devices": 2}]
+    assert tier["price"] == {"amount": "2.90", "currency": "EUR", "per": "hour"}
+    assert tier["defaults"] == {"lease": "4h"}
+    assert tier["limits"]["lease_seconds"] == 43200 and tier["limits"]["counts"] == [1, 2, 3, 4]
+    assert tier["available"] and tier["why_not"] is None
+    assert tier["most_on_one_node"] == 2
+
+
+def test_tiers_are_ordered_by_memory_and_not_by_what_is_free() -> None:
+    assert [entry["name"] for entry in lab().tiers()] == ["any", "broken", "large", "mig", "tpu"]
+
+
+def test_an_unreadable_annotation_never_breaks_the_list() -> None:
+    tier = next(entry for entry in lab().tiers() if entry["name"] == "broken")
+    assert tier["defaults"] == {} and tier["price"] is None
+
+
+def test_a_tier_without_devices_is_shown_as_unavailable_with_its_reason() -> None:
+    tier = next(entry for entry in lab().tiers() if entry["name"] == "mig")
+    assert tier["available"] is False
+    assert tier["why_not"] == "No node publishes a device of this class."
+    lost = lab().tiers([{"name": "old", "device_class": "gone"}])
+    entry = next(one for one in lost if one["name"] == "old")
+    assert entry["available"] is False
+    assert "The class gone does not exist" in entry["why_not"]
+
+
+def test_an_admin_tier_narrows_its_class() -> None:
+    tier = {
+        "name": "hopper",
+        "device_class": "any",
+        "requirement": {"architecture": "Hopper"},
+        "display_name": "Hopper",
+    }
+    inventory = lab()
+    entry = next(one for one in inventory.tiers([tier]) if one["name"] == "hopper")
+    assert (entry["devices"], entry["device_class"], entry["display_name"]) == (2, "any", "Hopper")
+    plan = inventory.plan({"tier": "hopper"}, tiers=[tier])
+    assert plan.claim["spec"]["devices"]["requests"][0]["exactly"]["deviceClassName"] == "any"
+    assert plan.counts["matching"] == 2
+    assert plan.requirement == {"tier": "hopper"}
+
+
+@pytest.mark.parametrize(
+    ("published", "product", "label"),
+    [
+        (81559, "NVIDIA H100 80GB HBM3", "80 GB"),
+        (81920, "NVIDIA A100-SXM4-80GB", "80 GB"),
+        (23034, "NVIDIA L4", "24 GB"),
+        (15360, "Tesla T4", "16 GB"),
+        (46068, "NVIDIA L40S", "48 GB"),
+        (143771, "NVIDIA H200", "141 GB"),
+        (196592, "AMD Instinct MI300X", "192 GB"),
+        (4864, None, "5 GB"),
+        (40192, None, "40 GB"),
+        (30000, None, "31 GB"),
+        (0, None, None),
+    ],
+)
+def test_sizes_are_labelled_as_on_the_card_and_never_promise_more(
+    published: int, product: str, label: str
+) -> None:
+    found = size_label(published << 20, product)
+    assert found == label
+    if found is not None:
+        assert int(found.split()[0]) * 10**9 <= published << 20
+
+
+def test_a_device_tells_state_place_tiers_and_holders() -> None:
+    devices = {(entry["pool"], entry["name"]): entry for entry in lab().devices()}
+    taken = devices["n1", "gpu-0"]
+    assert taken["state"] == "taken"
+    assert taken["nodes"] == ["n1"] and taken["label"] == "H100 80 GB"
+    assert taken["memory_bytes"] == 85520809984 and taken["memory_published"] == "81559Mi"
+    assert taken["tiers"] == ["large", "any", "broken"]
+    assert taken["attributes"]["gpu.nvidia.com/architecture"] == {"string": "Hopper"}
+    assert taken["capacity"] == {"gpu.nvidia.com/memory": {"value": "81559Mi"}}
+    assert taken["holders"][0]["claim"] == "x" and taken["holders"][0]["who"] == "namespace"
+    assert devices["n1", "gpu-1"]["state"] == "free"
+    assert devices["n3", "0"]["memory_bytes"] is None
+
+
+def test_states_of_devices_out_of_service_incomplete_and_being_given_back() -> None:
+    marked = h100("gpu-0", extra={"taints": [{"key": "k", "effect": "NoExecute"}]})
+    leaving = held("x", ("gpu.nvidia.com", "n2", "gpu-0"), deletionTimestamp="2026-11-30T12:00:00Z")
+    inventory = Inventory.from_objects(
+        [
+            slice_of("n1", [marked]),
+            slice_of("n2", [h100("gpu-0")]),
+            slice_of("n3", [h100("gpu-0")], pool={"name": "n3", "generation": 1, "resourceSliceCount": 2}),
+            leaving,
+        ]
+    )
+    assert [entry["state"] for entry in inventory.devices()] == ["out-of-service", "releasing", "incomplete"]
+
+
+def test_devices_can_be_narrowed_to_a_tier_or_a_node() -> None:
+    inventory = lab()
+    assert {entry["pool"] for entry in inventory.devices(tier="tpu")} == {"n3"}
+    assert {entry["name"] for entry in inventory.devices(node="n2")} == {"gpu-0", "gpu-1"}
+
+
+def test_a_device_of_every_node_has_no_node_list() -> None:
+    shared = slice_of("fabric", [device("d0")], "fabric.example.com", allNodes=True)
+    [entry] = Inventory.from_objects([shared, node("a"), node("b")]).devices()
+    assert entry["nodes"] is None
+
+
+def test_unique_attributes_come_back_as_published() -> None:
+    inventory = Inventory.from_objects(
+        [slice_of("n1", [h100("gpu-0", uuid="GPU-1"), h100("gpu-1", uuid="GPU-2")])]
+    )
+    found = [entry["attributes"]["gpu.nvidia.com/uuid"] for entry in inventory.devices()]
+    assert found == [{"string": "GPU-1"}, {"string": "GPU-2"}]
+
+
+def test_the_assistant_points_at_the_error_while_typing() -> None:
+    found = lab().assist('device.attributes["gpu.nvidia.com"].productName == ')
+    assert found["valid"] is False and found["matching"] is None
+    assert found["error"]["line"] == 1 and found["error"]["column"] > 1
+
+
+def test_the_assistant_counts_what_matches_and_what_would_stop() -> None:
+    inventory = lab()
+    found = inventory.assist('device.attributes["gpu.nvidia.com"].architecture == "Hopper"', tier="any")
+    assert (found["matching"], found["free"], found["failing"]) == (2, 1, 0)
+    everywhere = inventory.assist('device.attributes["tpu.google.com"].tpuGen == "v6e"')
+    assert (everywhere["matching"], everywhere["failing"]) == (1, 4)
+    assert everywhere["failing_device"][0] == "gpu.nvidia.com"
+    assert "no such key" in everywhere["failing_message"]
+
+
+def test_the_assistant_evaluates_unique_attributes_device_by_device() -> None:
+    inventory = Inventory.from_objects(
+        [slice_of("n1", [h100("gpu-0", uuid="GPU-1"), h100("gpu-1", uuid="GPU-2")])]
+    )
+    found = inventory.assist('device.attributes["gpu.nvidia.com"].uuid == "GPU-2"')
+    assert found["matching"] == 1
+
+
+def test_the_assistant_offers_the_attributes_that_exist() -> None:
+    texts = {entry["text"]: entry for entry in lab().assist("")["suggestions"]}
+    assert "Hopper" in texts['device.attributes["gpu.nvidia.com"].architecture']["values"]
+    assert 'device.capacity["gpu.nvidia.com"].memory' in texts
