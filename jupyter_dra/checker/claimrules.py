@@ -1,0 +1,211 @@
+"""Claims and templates: classes, capacity keys, constraints, modes and driver parameters that mislead."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from jupyter_dra.checker.findings import ERROR, HINT, WARNING, Finding
+from jupyter_dra.checker.subjects import Subject, dig, listed
+from jupyter_dra.checker.tree import Steps
+from jupyter_dra.checker.world import Sample, World
+from jupyter_dra.claims.catalog import SPECIMENS
+
+NVIDIA_CONFIG = "resource.nvidia.com/v1beta1"
+NVIDIA_VALUES: Mapping[Steps, tuple[str, ...]] = {
+    ("sharing", "strategy"): ("TimeSlicing", "MPS"),
+    ("sharing", "timeSlicingConfig", "interval"): ("Default", "Short", "Medium", "Long"),
+}
+NVIDIA_KINDS = (
+    "GpuConfig",
+    "MigDeviceConfig",
+    "VfioDeviceConfig",
+    "ComputeDomainChannelConfig",
+    "ComputeDomainDaemonConfig",
+)
+
+
+def check_claim(subject: Subject, world: World) -> Iterator[Finding]:
+    """A claim or a template."""
+    requests = list(subject.requests())
+    if not requests and not any(name in dig(subject.value, subject.spec_steps) for name in ("resourceClassName",)):
+        yield _empty(subject)
+    elif not requests:
+        yield _empty(subject)
+    for steps, wish in subject.wishes():
+        yield from _check_class(subject, steps, wish, world)
+        yield from _check_capacity(subject, steps, wish, world)
+        yield from _check_mode(subject, steps, wish, world)
+    yield from _check_constraints(subject, world)
+    yield from check_config(subject, (*subject.devices_steps, "config"))
+
+
+def _empty(subject: Subject) -> Finding:
+    return subject.finding(
+        "claim-empty",
+        WARNING,
+        "The claim asks for nothing: without requests no device is allocated.",
+        subject.spec_steps,
+        why="Such a claim is accepted and satisfied at once, and the program starts without a device.",
+        fix="Add spec.devices.requests.",
+    )
+
+
+def _check_class(subject: Subject, steps: Steps, wish: Mapping[str, Any], world: World) -> Iterator[Finding]:
+    name = str(wish.get("deviceClassName") or "")
+    if not name or name in world.classes or not world.classes:
+        return
+    known = ", ".join(sorted(world.classes)[:12])
+    vendor = ".".join(name.split(".")[-2:])
+    kin = [other for other in world.classes if other.endswith(vendor)]
+    why = f"Known are: {known}."
+    if kin:
+        why += f" Those of {vendor} offer other things; the driver's part for this class is not switched on."
+    yield subject.finding(
+        "class-unknown",
+        ERROR if world.complete else WARNING,
+        f"DeviceClass {name} does not exist {'on this cluster' if world.complete else 'among the given classes'}.",
+        (*steps, "deviceClassName"),
+        why=why,
+        fix="This is for the admin: install or switch on the driver. Or use one of the classes that exist."
+        if kin
+        else "Use one of the classes that exist, or ask the admin for this one.",
+    )
+
+
+def _devices(subject: Subject, wish: Mapping[str, Any], world: World) -> list[Sample]:
+    """The devices a request can mean: those of its class, or of the driver the class is named after."""
+    name = str(wish.get("deviceClassName") or "")
+    covered = world.in_class(name)
+    return world.of_domain(name) if covered is None else covered
+
+
+def _check_capacity(subject: Subject, steps: Steps, wish: Mapping[str, Any], world: World) -> Iterator[Finding]:
+    wanted = dig(wish, ("capacity", "requests"))
+    devices = _devices(subject, wish, world)
+    for key in wanted:
+        where = (*steps, "capacity", "requests", str(key))
+        keys = {name for sample in devices for name in sample.device.get("capacity") or ()}
+        if devices and keys and key not in keys:
+            short = str(key).rpartition("/")[2]
+            near = [name for name in sorted(keys) if name.rpartition("/")[2] == short]
+            yield subject.finding(
+                "capacity-key",
+                ERROR,
+                f"No device has the capacity {key}; the driver publishes {near[0] if near else ', '.join(sorted(keys))}.",
+                where,
+                why="Keys of capacity requests are compared literally, unlike in CEL, where the domain is a must.",
+                fix=f"Write {near[0]}." if near else None,
+                repair=("rename", where, near[0]) if near else None,
+            )
+    shared = [sample for sample in devices if sample.device.get("allowMultipleAllocations") is True]
+    if world.real and shared and len(shared) == len(devices):
+        if not wanted and not any(_has_default(sample) for sample in shared):
+            yield subject.finding(
+                "share-whole",
+                HINT,
+                "The devices can be shared, but no amount is asked for: the claim takes a whole one.",
+                steps,
+                why="Without a request and without a driver default, all of the capacity is consumed.",
+                fix="Say how much: capacity.requests.memory. It is an accounting figure unless the driver enforces it.",
+            )
+        elif wanted:
+            yield subject.finding(
+                "share-accounting",
+                HINT,
+                "The amount is accounted for by the scheduler; only some drivers enforce it.",
+                (*steps, "capacity"),
+            )
+
+
+def _has_default(sample: Sample) -> bool:
+    for entry in (sample.device.get("capacity") or {}).values():
+        if dig(entry, ("requestPolicy",)).get("default") is not None:
+            return True
+    return False
+
+
+def _check_mode(subject: Subject, steps: Steps, wish: Mapping[str, Any], world: World) -> Iterator[Finding]:
+    if wish.get("allocationMode") == "All":
+        quota = subject.home in world.quotas
+        yield subject.finding(
+            "all-devices",
+            WARNING if quota else HINT,
+            "All takes every matching device of a node, and every one of them must be free.",
+            (*steps, "allocationMode"),
+            why="A ResourceQuota counts it as the most a claim can hold (32), and one incomplete pool on the node, of "
+            "any driver, stops it.",
+            fix="Ask for a count if you know it.",
+        )
+    if wish.get("adminAccess") is True:
+        yield subject.finding(
+            "admin-access",
+            WARNING,
+            "Admin access ignores other people's allocations; it is meant for monitoring.",
+            (*steps, "adminAccess"),
+        )
+
+
+def _check_constraints(subject: Subject, world: World) -> Iterator[Finding]:
+    if not world.real:
+        return
+    requests = [request for _, request in subject.requests()]
+    for index, constraint in enumerate(listed(subject.view, (*subject.devices_steps, "constraints"))):
+        for field in ("matchAttribute", "distinctAttribute"):
+            name = constraint.get(field)
+            if not isinstance(name, str) or "/" not in name:
+                continue
+            devices = _constrained(subject, requests, world)
+            lacking = [sample for sample in devices if name not in sample.keys("attributes")]
+            if devices and len(lacking) == len(devices):
+                message = f"No device of this inventory publishes {name}; the constraint can never hold."
+            elif lacking:
+                count = sum(max(sample.count, 1) for sample in lacking)
+                message = f"{count} devices, {lacking[0].name} first, do not publish {name}; the constraint rules them out."
+            else:
+                continue
+            yield subject.finding(
+                "constraint-attribute",
+                WARNING,
+                message,
+                (*subject.devices_steps, "constraints", index, field),
+                why="A device without the attribute can never satisfy a constraint on it.",
+            )
+
+
+def _constrained(subject: Subject, requests: list[Mapping[str, Any]], world: World) -> list[Sample]:
+    found: list[Sample] = []
+    for request in requests:
+        exactly = request.get("exactly")
+        if isinstance(exactly, Mapping):
+            found += [sample for sample in _devices(subject, exactly, world) if sample not in found]
+    return found
+
+
+def check_config(subject: Subject, where: Steps) -> Iterator[Finding]:
+    """Opaque parameters of drivers whose values are known; all others are left alone."""
+    drivers = {specimen.driver for specimen in SPECIMENS}
+    for index, config in enumerate(listed(subject.view, where)):
+        opaque = dig(config, ("opaque",))
+        parameters = dig(opaque, ("parameters",))
+        if parameters.get("apiVersion") != NVIDIA_CONFIG or opaque.get("driver") not in drivers:
+            continue
+        base = (*where, index, "opaque", "parameters")
+        kind = parameters.get("kind")
+        if kind not in NVIDIA_KINDS:
+            text = f"{kind} is no kind of {NVIDIA_CONFIG}."
+            yield subject.finding("config-value", ERROR, text, (*base, "kind"), fix=f"One of {', '.join(NVIDIA_KINDS)}.")
+        for steps, allowed in NVIDIA_VALUES.items():
+            value = dig(parameters, steps[:-1]).get(str(steps[-1]))
+            if value is None or value in allowed:
+                continue
+            right = next((name for name in allowed if name.lower() == str(value).lower().replace("-", "")), None)
+            yield subject.finding(
+                "config-value",
+                ERROR,
+                f"{steps[-1]} {value} is not one of {', '.join(allowed)}; the case counts.",
+                (*base, *steps),
+                why="The API server does not look into driver parameters; the driver refuses them when the pod starts.",
+                fix=f"Write {right}." if right else None,
+                repair=("set", (*base, *steps), right) if right else None,
+            )

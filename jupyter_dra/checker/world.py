@@ -1,0 +1,183 @@
+"""What is known around the checked objects: devices, classes, claims and namespaces, of the text and of an inventory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from jupyter_dra.cel import Selector, compile_selector
+from jupyter_dra.checker.subjects import Subject, dig, listed
+from jupyter_dra.claims.catalog import SPECIMENS
+from jupyter_dra.errors import CELCompileError, CELRuntimeError, DRAError
+from jupyter_dra.model import Quantity
+from jupyter_dra.planner import Inventory
+
+MOST_SAMPLES = 400
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """One kind of device: how selectors see it, how many there are, and one of its names."""
+
+    driver: str
+    device: Mapping[str, Any]
+    count: int
+    name: str
+
+    def attribute(self, name: str) -> Any:
+        """The value of an attribute by its key, or None."""
+        entry = (self.device.get("attributes") or {}).get(name)
+        return next(iter(entry.values()), None) if isinstance(entry, Mapping) else None
+
+    def quantity(self, key: str) -> Quantity | None:
+        entry = (self.device.get("capacity") or {}).get(key)
+        try:
+            return Quantity.parse(entry["value"]) if isinstance(entry, Mapping) else None
+        except (KeyError, DRAError):
+            return None
+
+    def keys(self, area: str) -> set[str]:
+        """The names under ``attributes`` or ``capacity``, fully qualified."""
+        return {name if "/" in name else f"{self.driver}/{name}" for name in self.device.get(area) or ()}
+
+
+@dataclass(slots=True)
+class World:
+    """The surroundings of a check.
+
+    ``real`` says that the devices are those of an inventory or of the text, not of the catalog of known drivers;
+    ``complete`` that an inventory was given, so that what is missing in it is missing on the cluster.
+    """
+
+    samples: list[Sample] = field(default_factory=list)
+    classes: dict[str, Mapping[str, Any]] = field(default_factory=dict)
+    claims: dict[tuple[str, str], Mapping[str, Any]] = field(default_factory=dict)
+    templates: dict[tuple[str, str], Mapping[str, Any]] = field(default_factory=dict)
+    namespaces: dict[str, Mapping[str, str]] = field(default_factory=dict)
+    quotas: set[str] = field(default_factory=set)
+    plugins: dict[str, dict[str, int]] = field(default_factory=dict)
+    real: bool = False
+    complete: bool = False
+
+    def of_domain(self, domain: str) -> list[Sample]:
+        """Devices whose driver is the domain."""
+        return [sample for sample in self.samples if sample.driver == domain]
+
+    def in_class(self, name: str) -> list[Sample] | None:
+        """The devices a class covers; None where the class is not known."""
+        found = self.classes.get(name)
+        if found is None:
+            return None
+        selectors = expressions(dig(found, ("spec",)).get("selectors"))
+        return [sample for sample in self.samples if all(outcome(text, sample) is True for text in selectors)]
+
+
+def expressions(selectors: Any) -> list[str]:
+    """The CEL texts of a selector list."""
+    return [
+        str(dig(entry, ("cel",)).get("expression") or "")
+        for entry in selectors or ()
+        if isinstance(entry, Mapping)
+    ]
+
+
+def outcome(text: str, sample: Sample) -> bool | str:
+    """A selector on a device: true, false, or the text of the error."""
+    selector = compiled(text)
+    if selector is None:
+        return "does not compile"
+    try:
+        return selector.evaluate(sample.device, sample.driver)
+    except CELRuntimeError as error:
+        return error.message
+
+
+def compiled(text: str) -> Selector | None:
+    try:
+        return compile_selector(text)
+    except CELCompileError:
+        return None
+
+
+def build_world(subjects: Iterable[Subject], inventory: Inventory | None) -> World:
+    """Gather what the text itself defines and what an inventory adds."""
+    world = World(complete=inventory is not None)
+    if inventory is not None:
+        _add_inventory(world, inventory)
+    own = list(subjects)
+    _add_slices(world, own)
+    for subject in own:
+        _add_object(world, subject)
+    world.real = bool(world.samples)
+    if not world.samples:
+        world.samples = [
+            Sample(entry.driver, entry.as_device(), 0, str(entry.attributes.get("productName") or entry.driver))
+            for entry in SPECIMENS
+        ]
+    return world
+
+
+def _add_inventory(world: World, inventory: Inventory) -> None:
+    state = inventory.state
+    for number, count in state.population.items():
+        if count > 0 and len(world.samples) < MOST_SAMPLES:
+            entry = state.samples[number]
+            name = f"{entry.id.pool}/{entry.id.device}"
+            world.samples.append(Sample(entry.kind.driver, entry.as_cel(), count, name))
+    world.classes.update(inventory.classes)
+    world.claims.update(inventory.claims)
+    world.templates.update(inventory.templates)
+    for namespace, _ in inventory.quotas:
+        world.quotas.add(namespace)
+    for node, info in inventory.nodes.items():
+        if info.plugin_resources:
+            world.plugins[node] = dict(info.plugin_resources)
+
+
+def _add_slices(world: World, subjects: Iterable[Subject]) -> None:
+    for subject in subjects:
+        if subject.kind != "ResourceSlice" or not subject.is_dra:
+            continue
+        driver = str(dig(subject.view, ("spec",)).get("driver") or "")
+        pool = str(dig(subject.view, ("spec", "pool")).get("name") or "?")
+        for device in listed(subject.view, ("spec", "devices")):
+            if len(world.samples) >= MOST_SAMPLES:
+                return
+            seen = {
+                "driver": driver,
+                "attributes": _mappings(device.get("attributes")),
+                "capacity": _mappings(device.get("capacity")),
+                "allowMultipleAllocations": device.get("allowMultipleAllocations") is True,
+            }
+            world.samples.append(Sample(driver, seen, 1, f"{pool}/{device.get('name')}"))
+
+
+def _mappings(value: Any) -> dict[str, Any]:
+    if not isinstance(value, Mapping):
+        return {}
+    return {str(name): entry for name, entry in value.items() if isinstance(entry, Mapping) and len(entry) > 0}
+
+
+def _add_object(world: World, subject: Subject) -> None:
+    name = subject.name or ""
+    if subject.is_dra and subject.kind == "DeviceClass":
+        world.classes[name] = subject.view
+    elif subject.is_dra and subject.kind == "ResourceClaim":
+        world.claims[(subject.home, name)] = subject.view
+    elif subject.is_dra and subject.kind == "ResourceClaimTemplate":
+        world.templates[(subject.home, name)] = subject.view
+    elif subject.kind == "Namespace" and not subject.group:
+        labels = subject.metadata.get("labels")
+        world.namespaces[name] = labels if isinstance(labels, Mapping) else {}
+    elif subject.kind == "ResourceQuota" and not subject.group:
+        world.quotas.add(subject.home)
+    elif subject.kind == "Node" and not subject.group:
+        amounts = dig(subject.value, ("status", "allocatable"))
+        plugins = {
+            str(key): int(str(amount))
+            for key, amount in amounts.items()
+            if "/" in str(key) and str(amount).isdigit() and int(str(amount)) > 0
+        }
+        if plugins:
+            world.plugins[name] = plugins
