@@ -12,13 +12,14 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from jupyter_dra.localcluster.deletion import FOREGROUND, ORPHAN, DeleteOptions, Deleter
-from jupyter_dra.localcluster.resources import named
+from jupyter_dra.localcluster.resources import RESOURCES, named
 from jupyter_dra.localcluster.store import Event, Key, Store, Stored
 from jupyter_dra.localcluster.writes import Writer
 
 log = logging.getLogger(__name__)
 
 _NAMESPACES = named("namespaces")
+_SERVED = frozenset((resource.api_version, resource.kind) for resource in RESOURCES)
 Place = tuple[Any, Key]
 
 
@@ -117,12 +118,16 @@ class Collector:
                 self._foreground(stored)
             return
         owners = _owners(stored)
-        gone = [owner for owner in owners if owner.get("uid") not in self._alive]
+        gone = [owner for owner in owners if self._is_gone(owner)]
         if owners and len(gone) == len(owners):
             self._deleter.delete(stored, DeleteOptions(policy="Background", uid=stored.uid))
         elif gone:
-            kept = [owner for owner in owners if owner.get("uid") in self._alive]
+            kept = [owner for owner in owners if owner not in gone]
             self._rewrite(stored, ownerReferences=kept)
+
+    def _is_gone(self, owner: dict[str, Any]) -> bool:
+        """Whether an owner no longer exists; of kinds that are not served nothing can be said."""
+        return owner.get("uid") not in self._alive and (owner.get("apiVersion"), owner.get("kind")) in _SERVED
 
     def _children(self, stored: Stored) -> Iterator[tuple[Stored, dict[str, Any]]]:
         for resource, key in list(self._dependents.get(stored.uid, ())):
@@ -140,7 +145,7 @@ class Collector:
     def _foreground(self, stored: Stored) -> None:
         children = list(self._children(stored))
         for child, _ in children:
-            others = [o for o in _owners(child) if o.get("uid") != stored.uid and o.get("uid") in self._alive]
+            others = [o for o in _owners(child) if o.get("uid") != stored.uid and not self._is_gone(o)]
             if others:
                 self._rewrite(child, ownerReferences=others)
             elif not child.value["metadata"].get("deletionTimestamp"):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import contextlib
 import json
 import logging
 import os
@@ -172,7 +173,9 @@ async def serve(options: Options) -> None:
     ended = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, ended.set)
+        # Where the loop cannot take signals (Windows), the process ends as Python does by itself.
+        with contextlib.suppress(NotImplementedError):
+            loop.add_signal_handler(number, ended.set)
     await server.start()
     print(json.dumps(server.announcement()), flush=True)
     await ended.wait()

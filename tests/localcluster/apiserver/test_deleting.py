@@ -135,6 +135,19 @@ def test_an_object_whose_owner_never_was_is_collected(
         assert [next(events)["type"], next(events)["type"]] == ["ADDED", "DELETED"]
 
 
+def test_an_owner_of_a_kind_that_is_not_served_is_left_alone(api: Any, maps: str, config_map: Maker) -> None:
+    foreign = config_map("m")
+    reference = {"apiVersion": "apps/v1", "kind": "Deployment", "name": "hub", "uid": "1-2-3"}
+    foreign["metadata"]["ownerReferences"] = [reference]
+    api.post(maps, foreign)
+    top = api.post(maps, config_map("top")).json()
+    api.post(maps, owned(config_map("child"), top))
+    api.delete(f"{maps}/top")
+    api.get(maps)
+    assert api.get(f"{maps}/child").status_code == 404
+    assert api.get(f"{maps}/m").status_code == 200
+
+
 def test_a_chain_of_owners_is_collected_to_its_end(
     api: Any, watcher: Any, maps: str, config_map: Maker
 ) -> None:
