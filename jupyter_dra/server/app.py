@@ -24,7 +24,9 @@ class DRAExtension(ExtensionApp, DRASettings):
     load_other_extensions = True
     description = "Accelerators in Jupyter through Kubernetes Dynamic Resource Allocation."
 
-    user = Unicode("", help="The user's name on labels; default: JUPYTERHUB_USER, then the account's.").tag(config=True)
+    user = Unicode("", help="The user's name on labels; default: JUPYTERHUB_USER, then the account's.").tag(
+        config=True
+    )
     board = Instance("jupyter_dra.server.board.Board", allow_none=True)
 
     @default("user")
@@ -37,12 +39,12 @@ class DRAExtension(ExtensionApp, DRASettings):
         """Called by jupyter_server before the handlers: the board and the event schemas; nothing is connected."""
         from .board import Board
 
-        from ..kernels.kernelspecs import packaged_folder
-
         assert self.serverapp is not None
+        # The kernelspec that notebooks on a session show; found here, so that nothing must be installed for it.
+        specs = str(files("jupyter_dra") / "kernels" / "specs")
         dirs = self.serverapp.kernel_spec_manager.kernel_dirs
-        if packaged_folder() not in dirs:
-            dirs.append(packaged_folder())
+        if specs not in dirs:
+            dirs.append(specs)
         folder = files(__package__) / "event_schemas"
         for name in EVENT_SCHEMAS:
             self.serverapp.event_logger.register_event_schema((folder / name).read_text(encoding="utf-8"))

@@ -84,7 +84,11 @@ class Attachments:
         self._expected[kernel_id] = session_id
         try:
             record = await self._sessions.attach(
-                session_id, kernel=self._choice(kernel), kernel_id=kernel_id, notebook=notebook, cwd=self._cwd(notebook)
+                session_id,
+                kernel=self._choice(kernel),
+                kernel_id=kernel_id,
+                notebook=notebook,
+                cwd=self._cwd(notebook),
             )
         except BaseException:
             self._expected.pop(kernel_id, None)
@@ -127,7 +131,9 @@ class Attachments:
             record = {**record, "state": "starting", "ready_at": None}
         if expected:
             waiting = {one["id"] for one in expected}
-            kernels = [{**one, "state": "starting"} if one["id"] in waiting else one for one in record["kernels"]]
+            kernels = [
+                {**one, "state": "starting"} if one["id"] in waiting else one for one in record["kernels"]
+            ]
             record = {**record, "kernels": kernels}
         return record
 
@@ -190,7 +196,10 @@ class Attachments:
             spec = self._server.kernel_spec_manager.get_kernel_spec(name)
         except KeyError as error:
             raise NotFoundError(
-                f"There is no kernel {name[:60]!r}.", code="unknown-kernel", path="kernel", next_step="Leave kernel out."
+                f"There is no kernel {name[:60]!r}.",
+                code="unknown-kernel",
+                path="kernel",
+                next_step="Leave kernel out.",
             ) from error
         argv = tuple("python" if _is_python(word) else word for word in spec.argv)
         return KernelChoice(argv=argv, name=name, display_name=spec.display_name, interrupt_mode="message")

@@ -170,7 +170,11 @@ class Board:
     async def local_status(self) -> dict[str, Any]:
         """The LocalCluster document, from the command that knows."""
         done = await self._local_command("status", "-o", "json", check=False)
-        return done if done.get("kind") == "LocalCluster" else {"kind": "LocalCluster", "version": 1, "running": False}
+        return (
+            done
+            if done.get("kind") == "LocalCluster"
+            else {"kind": "LocalCluster", "version": 1, "running": False}
+        )
 
     async def start_local(self, devices: list[str]) -> dict[str, Any]:
         """Start the local cluster as a process of its own and use it; answers with the new Status."""
@@ -209,7 +213,8 @@ class Board:
         if check and process.returncode:
             text = err.decode("utf-8", "replace").strip().splitlines()
             raise ClusterError(
-                f"The local cluster did not start: {text[0] if text else 'no reason given'}", code="unreachable"
+                f"The local cluster did not start: {text[0] if text else 'no reason given'}",
+                code="unreachable",
             )
         try:
             document: dict[str, Any] = json.loads(out)

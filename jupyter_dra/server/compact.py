@@ -5,7 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-COLUMNS = ("node", "driver", "pool", "name", "device_kind", "label", "memory_bytes", "state", "tiers", "who", "simulated")
+COLUMNS = (
+    "node",
+    "driver",
+    "pool",
+    "name",
+    "device_kind",
+    "label",
+    "memory_bytes",
+    "state",
+    "tiers",
+    "who",
+    "simulated",
+)
 _TABLED = ("node", "driver", "pool", "device_kind", "label", "state", "tiers", "who")
 
 
@@ -33,8 +45,17 @@ def compact_devices(devices: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
             "simulated": 1 if device["simulated"] else 0,
         }
         rows.append([_cell(tables, column, cells[column]) for column in COLUMNS])
-    values = {column: [list(one) if isinstance(one, tuple) else one for one in table] for column, table in tables.items()}
-    return {"kind": "CompactDeviceList", "version": 1, "columns": list(COLUMNS), "values": values, "rows": rows}
+    values = {
+        column: [list(one) if isinstance(one, tuple) else one for one in table]
+        for column, table in tables.items()
+    }
+    return {
+        "kind": "CompactDeviceList",
+        "version": 1,
+        "columns": list(COLUMNS),
+        "values": values,
+        "rows": rows,
+    }
 
 
 def _cell(tables: Mapping[str, dict[Any, int]], column: str, value: Any) -> Any:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from ..claims import labels
 from ..errors import DRAError
 
 _MOST = 200
@@ -21,13 +20,16 @@ def waiting_rows(inventory: Any) -> list[dict[str, Any]]:
     claims = [
         claim
         for claim in inventory.claims.values()
-        if not ((claim.get("status") or {}).get("allocation")) and not claim["metadata"].get("deletionTimestamp")
+        if not ((claim.get("status") or {}).get("allocation"))
+        and not claim["metadata"].get("deletionTimestamp")
     ]
     claims.sort(key=lambda claim: str(claim["metadata"].get("creationTimestamp") or ""))
     return [_row(inventory, claim, planned=index < _PLANNED) for index, claim in enumerate(claims[:_MOST])]
 
 
 def _row(inventory: Any, claim: dict[str, Any], *, planned: bool) -> dict[str, Any]:
+    from ..claims import labels
+
     metadata = claim["metadata"]
     notes, tags = metadata.get("annotations") or {}, metadata.get("labels") or {}
     group, reasons, verdict = "unknown", [], None
@@ -37,9 +39,14 @@ def _row(inventory: Any, claim: dict[str, Any], *, planned: bool) -> dict[str, A
                 claim, namespace=metadata.get("namespace", "default"), detail="verdict", budget_ms=_BUDGET_MS
             ).as_dict()
             verdict, reasons = plan["verdict"], plan["reasons"][:5]
-            group = {"impossible": "never", "invalid": "never", "busy": "taken", "fits": "starting"}.get(verdict, group)
+            group = {"impossible": "never", "invalid": "never", "busy": "taken", "fits": "starting"}.get(
+                verdict, group
+            )
         except DRAError as error:
-            group, reasons = "never", [{"code": error.code, "devices": 0, "params": {}, "message": error.message}]
+            group, reasons = (
+                "never",
+                [{"code": error.code, "devices": 0, "params": {}, "message": error.message}],
+            )
     return {
         "namespace": metadata.get("namespace"),
         "claim": metadata["name"],

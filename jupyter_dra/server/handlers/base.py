@@ -61,16 +61,14 @@ class DRAHandler(ExtensionHandlerMixin, APIHandler):
     def send(self, document: dict[str, Any], status: int = HTTPStatus.OK) -> None:
         """Answer with a JSON document."""
         self.set_status(status)
-        self.set_header("Content-Type", "application/json")
         self.set_header("Cache-Control", "no-store")
         self.finish(json.dumps(document))
 
     def send_problem(self, problem: dict[str, Any]) -> None:
         """Answer with a problem document."""
         self.set_status(problem["status"])
-        self.set_header("Content-Type", "application/problem+json")
         self.set_header("Cache-Control", "no-store")
-        self.finish(json.dumps(problem))
+        self.finish(json.dumps(problem), set_content_type="application/problem+json")
 
     def write_error(self, status_code: int, **kwargs: Any) -> None:
         """Called by tornado for every HTTPError and every exception that is none of ours."""

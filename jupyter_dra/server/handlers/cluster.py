@@ -29,7 +29,9 @@ class TiersHandler(DRAHandler):
         admin = self.board.admin_tiers
         tiers = await self.board.ask(lambda inventory: inventory.tiers(admin, namespace=namespace))
         _, visible = await self.board.revision()
-        self.send({"kind": "TierList", "version": 1, "context": context, "visible": _seen(visible), "tiers": tiers})
+        self.send(
+            {"kind": "TierList", "version": 1, "context": context, "visible": _seen(visible), "tiers": tiers}
+        )
 
 
 class DevicesHandler(DRAHandler):
@@ -56,7 +58,9 @@ class DevicesHandler(DRAHandler):
             document = {"kind": "DeviceList", "version": 1, "devices": devices[:limit] if limit else devices}
         if since is not None and since == revision:
             document = {**document, **({"rows": []} if compact else {"devices": []}), "unchanged": True}
-        self.send({**document, "context": context, "revision": revision, "visible": _seen(visible), "total": total})
+        self.send(
+            {**document, "context": context, "revision": revision, "visible": _seen(visible), "total": total}
+        )
 
 
 class WaitingHandler(DRAHandler):
@@ -68,7 +72,13 @@ class WaitingHandler(DRAHandler):
         rows = await self.board.ask(waiting_rows)
         _, visible = await self.board.revision()
         self.send(
-            {"kind": "WaitingList", "version": 1, "context": context, "visible": _seen(visible), "waiting": rows}
+            {
+                "kind": "WaitingList",
+                "version": 1,
+                "context": context,
+                "visible": _seen(visible),
+                "waiting": rows,
+            }
         )
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...claims import Requirement, build_claim, requirement_from_claim, to_magic, to_python, to_shell, to_yaml
 from ...errors import ClusterError, DRAError, RequirementError
 from .base import DRAHandler, route
 
@@ -14,6 +13,8 @@ class PlanHandler(DRAHandler):
 
     @route
     async def post(self) -> None:
+        from ...claims import Requirement
+
         body = self.body("PlanRequest")
         context = await self.board.sessions.context()
         namespace = body.get("namespace") or context["namespace"]
@@ -33,6 +34,8 @@ class PreviewHandler(DRAHandler):
 
     @route
     async def post(self) -> None:
+        from ...claims import Requirement, to_magic, to_python, to_shell, to_yaml
+
         body = self.body("PreviewRequest")
         requirement = Requirement.from_dict(body["requirement"])
         classes, namespace = None, body.get("namespace")
@@ -56,8 +59,9 @@ class PreviewHandler(DRAHandler):
         )
 
 
-def _previewed(requirement: Requirement, namespace: str | None, classes: Any) -> tuple[dict[str, Any], list[Any]]:
+def _previewed(requirement: Any, namespace: str | None, classes: Any) -> tuple[dict[str, Any], list[Any]]:
     from ...checker import check
+    from ...claims import build_claim, requirement_from_claim, to_yaml
 
     claim = build_claim(requirement, name=requirement.name or "claim", namespace=namespace, classes=classes)
     result = check(to_yaml(claim)).as_dict()
@@ -65,7 +69,9 @@ def _previewed(requirement: Requirement, namespace: str | None, classes: Any) ->
     try:
         requirement_from_claim(claim)
     except RequirementError as error:
-        findings.append({"code": error.code, "severity": "hint", "path": error.path, "message": error.message})
+        findings.append(
+            {"code": error.code, "severity": "hint", "path": error.path, "message": error.message}
+        )
     return claim, findings
 
 

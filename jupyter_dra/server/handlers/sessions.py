@@ -7,7 +7,6 @@ from typing import Any
 
 from tornado.iostream import StreamClosedError
 
-from ...claims import Requirement, parse_duration
 from .base import DRAHandler, route
 
 _LOG_TAIL = 2000
@@ -25,6 +24,8 @@ class SessionsHandler(DRAHandler):
 
     @route
     async def post(self) -> None:
+        from ...claims import Requirement
+
         body = self.body("SessionCreate")
         requirement = Requirement.from_dict(body["requirement"])
         record, created = await self.board.attachments.launch(
@@ -49,6 +50,8 @@ class SessionHandler(DRAHandler):
 
     @route
     async def patch(self, session_id: str) -> None:
+        from ...claims import parse_duration
+
         body = self.body("SessionPatch")
         lease = body.get("lease") or {}
         idle = body.get("idle_timeout")
@@ -124,7 +127,10 @@ class LogsHandler(DRAHandler):
         tail = self.query_number("tail", most=10_000)
         follow = self.query("follow") == "1"
         chunks = self.board.sessions.logs(
-            session_id, kernel_id=self.query("kernel"), tail=_LOG_TAIL if tail is None else tail, follow=follow
+            session_id,
+            kernel_id=self.query("kernel"),
+            tail=_LOG_TAIL if tail is None else tail,
+            follow=follow,
         )
         iterator = aiter(chunks)
         try:
@@ -140,7 +146,7 @@ class LogsHandler(DRAHandler):
             async for chunk in iterator:
                 self.write(chunk)
                 await self.flush()
-            self.finish()
+            self.finish(set_content_type="text/plain; charset=utf-8")
         except StreamClosedError:
             return
         finally:
@@ -151,4 +157,3 @@ async def _close(iterator: Any) -> None:
     close = getattr(iterator, "aclose", None)
     if close is not None:
         await close()
-
