@@ -28,6 +28,7 @@ MERGE_PATCH = "application/merge-patch+json"
 STRATEGIC_PATCH = "application/strategic-merge-patch+json"
 
 _READ_CHUNK = 1 << 18
+_CLOSING_TURNS = 5  # turns of the loop that an aborted TLS connection, or one in its handshake, needs to be gone
 
 
 class ApiError(DRAError):
@@ -99,7 +100,8 @@ class Client:
         if self._session is not None:
             await self._session.close()
             self._session = None
-            await asyncio.sleep(0)  # aborted connections are told to their protocols in the next turn
+            for _ in range(_CLOSING_TURNS):
+                await asyncio.sleep(0)
 
     def _open(self) -> aiohttp.ClientSession:
         if self._session is None:
@@ -291,7 +293,10 @@ async def _lines(stream: aiohttp.StreamReader) -> AsyncIterator[bytes]:
 
 
 def _abort(response: aiohttp.ClientResponse) -> None:
-    """Drop a stream's connection at once: a TLS farewell would outlive a loop that is about to end."""
+    """Drop a stream that was left early: a TLS farewell would outlive a loop that is about to end.
+
+    A stream that the server ended has no connection any more; that one is back in the pool.
+    """
     connection = response.connection
     if connection is not None and connection.transport is not None:
         connection.transport.abort()

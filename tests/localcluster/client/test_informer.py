@@ -81,11 +81,13 @@ def test_an_expired_version_leads_to_a_new_list_with_the_difference(cluster: Loc
         await client.request("POST", FAULTS, body={"expire_history": True, "drop_watches": True})
         await client.request("DELETE", FAULTS)
         await until(lambda: informer.get("goes", "default") is None)
+        await client.create(CONFIG_MAPS, config_map("comes"), "default")
+        await until(lambda: informer.get("comes", "default") is not None)
         await informer.stop()
         return seen, informer.items
 
     seen, items = run(cluster, story)
-    assert seen == ["DELETED goes"]
+    assert seen == ["DELETED goes", "ADDED comes"]
     assert ("default", "keeps") in items
 
 
