@@ -133,9 +133,9 @@ class ProfileTable:
             entry = self._devices[number]
             if entry is None:
                 continue
-            attributes = mapping(entry[1].get("attributes"))
+            attributes = entry[1]["attributes"]
             for cell, name, key in cells:
-                cell[name] = attribute_value(mapping(attributes.get(key)))
+                (cell[name],) = attributes[key].values()
             found = selector.outcome(scratch)
             yield number, False if found is None else found
 
@@ -237,7 +237,9 @@ def _view(driver: str, raw: Mapping[str, Any], unique: frozenset[str]) -> Device
 
 def _plain(entry: object) -> bool:
     """Tell whether a placeholder may stand for it: a version must be seen, because one that is none always raises."""
-    return type(entry) is dict and len(entry) == 1 and ("string" in entry or "int" in entry)
+    if type(entry) is not dict or len(entry) != 1:
+        return False
+    return type(entry.get("string", entry.get("int"))) in (str, int)
 
 
 _PLACEHOLDER: Mapping[str, Any] = {}
