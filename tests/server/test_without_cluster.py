@@ -52,7 +52,7 @@ def test_starting_a_server_loads_no_kubernetes_client() -> None:
         "app = ServerApp.instance(); app.jpserver_extensions = {'jupyter_dra': True}\n"
         "app.initialize(['--allow-root', '--ServerApp.port=0', '--ServerApp.token='], new_httpserver=False)\n"
         "heavy = {'kubernetes', 'aiohttp', 'jupyter_dra.planner', 'jupyter_dra.cel', 're2'} & set(sys.modules)\n"
-        "sys.exit(', '.join(sorted(heavy)))\n"
+        "sys.exit(', '.join(sorted(heavy)) or None)\n"
     )
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False
