@@ -74,8 +74,12 @@ class _Re2:
 
     def find_all(self, text: str) -> Iterator[str]:
         try:
+            last = -1
             for found in self.program.finditer(text):
-                yield str(found.group())
+                # Go leaves out an empty match right behind the one before (regexp.allMatches).
+                if found.end() > found.start() or found.start() != last:
+                    yield str(found.group())
+                last = found.end()
         except UnicodeError:
             raise EvalError("invalid UTF-8 in string") from None
 
@@ -177,9 +181,15 @@ class _Fallback:
         return None if found is None else found.group()
 
     def find_all(self, text: str) -> Iterator[str]:
-        self._search(text)
-        for found in self.program.finditer(text):
-            yield found.group()
+        found = self._search(text)
+        position, last = 0, -1
+        while found is not None:
+            start, end = found.span()
+            if end > start or start != last:
+                yield found.group()
+            position = position + 1 if end == position else end
+            last = end
+            found = self.program.search(text, position) if position <= len(text) else None
 
 
 def _python_item(kind: str, text: str, pattern: str) -> str:
