@@ -153,9 +153,7 @@ def open_sessions(arguments: argparse.Namespace) -> Iterator[Sessions]:
     from ..sessions.policy import SessionPolicy
     from ..sessions.service import Sessions, Where
 
-    where = Where(
-        context=arguments.context, kubeconfig=arguments.kubeconfig, namespace=arguments.namespace
-    )
+    where = Where(context=arguments.context, kubeconfig=arguments.kubeconfig, namespace=arguments.namespace)
     sessions = Sessions(where, policy=SessionPolicy(keep_on_stop=True))
     try:
         yield sessions
@@ -204,7 +202,10 @@ def read_claims(path: str) -> Any:
     claims = [one for one in objects if one.get("kind") in ("ResourceClaim", "ResourceClaimTemplate")]
     if not claims:
         raise InputError(
-            f"{path} holds no ResourceClaim.", code="no-claim", path=path, next_step="Give a claim or a template."
+            f"{path} holds no ResourceClaim.",
+            code="no-claim",
+            path=path,
+            next_step="Give a claim or a template.",
         )
     return claims[0] if len(claims) == 1 else claims
 

@@ -37,5 +37,3 @@ async def _attach(sessions: Any, session_id: str) -> dict[str, Any]:
     await sessions.ready(session_id, kernel_id)
     document: dict[str, Any] = (await sessions.get(session_id)).as_dict()
     return document
-
-

@@ -37,12 +37,21 @@ def _in_words(record: dict[str, Any]) -> str:
     lines = [
         f"Session     {clean(record['id'])} ({clean(record['name'])}), {record['state']}",
         f"Namespace   {clean(record['namespace'])}",
-        f"Claim       {clean(claim.get('name') or '-')}" + ("" if claim.get("made_by_us", True) else ", not ours"),
+        f"Claim       {clean(claim.get('name') or '-')}"
+        + ("" if claim.get("made_by_us", True) else ", not ours"),
     ]
     for device in record["devices"]:
-        predicted = {True: ", as predicted", False: ", another than predicted", None: ""}[device.get("predicted")]
-        memory = gigabytes(device.get("memory_bytes")) if device.get("memory_bytes") else clean(device["label"] or "")
-        lines.append(f"Device      {clean(device['device'])} on {clean(device['node'])} · {memory}{predicted}")
+        predicted = {True: ", as predicted", False: ", another than predicted", None: ""}[
+            device.get("predicted")
+        ]
+        memory = (
+            gigabytes(device.get("memory_bytes"))
+            if device.get("memory_bytes")
+            else clean(device["label"] or "")
+        )
+        lines.append(
+            f"Device      {clean(device['device'])} on {clean(device['node'])} · {memory}{predicted}"
+        )
     for kernel in record["kernels"]:
         secured = "encrypted" if kernel["encrypted"] else "NOT ENCRYPTED"
         about = ", ".join(
@@ -53,7 +62,9 @@ def _in_words(record: dict[str, Any]) -> str:
         lines.append(f"Step        {step['code']}: {step['state']} {duration(step.get('seconds'))}")
     lease = record["lease"]
     if lease:
-        lines.append(f"Lease       ends {clean(lease['ends_at'])}, at the longest {clean(lease['longest_until'])}")
+        lines.append(
+            f"Lease       ends {clean(lease['ends_at'])}, at the longest {clean(lease['longest_until'])}"
+        )
     for event in record.get("history") or ():
         lines.append(f"History     {clean(event)}")
     if record["ended"]:

@@ -23,9 +23,13 @@ def run(arguments: argparse.Namespace) -> int:
     from ..surroundings import open_sessions
 
     seconds = parse_duration(arguments.by, "--by")
-    idle = None if arguments.idle_timeout is None else parse_duration(arguments.idle_timeout, "--idle-timeout")
+    idle = (
+        None if arguments.idle_timeout is None else parse_duration(arguments.idle_timeout, "--idle-timeout")
+    )
     with open_sessions(arguments) as sessions:
-        record = asyncio.run(sessions.extend(arguments.session, extend_seconds=seconds, idle_seconds=idle)).as_dict()
+        record = asyncio.run(
+            sessions.extend(arguments.session, extend_seconds=seconds, idle_seconds=idle)
+        ).as_dict()
     ends = (record["lease"] or {}).get("ends_at")
     show(record, arguments.output, f"Session {clean(record['id'])} ends at {clean(ends)} now.")
     return exits.DONE

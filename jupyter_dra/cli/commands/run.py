@@ -39,9 +39,13 @@ def _run(source, name):
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", metavar="NOTEBOOK|SCRIPT", help="an .ipynb or .py file")
-    parser.add_argument("--output-file", metavar="FILE", help="write the executed notebook here (default: in place)")
+    parser.add_argument(
+        "--output-file", metavar="FILE", help="write the executed notebook here (default: in place)"
+    )
     parser.add_argument("--report", metavar="FILE", help="write a JSON report of the session and the outcome")
-    parser.add_argument("--cell-timeout", type=float, metavar="SECONDS", help="longest time of one cell (default: none)")
+    parser.add_argument(
+        "--cell-timeout", type=float, metavar="SECONDS", help="longest time of one cell (default: none)"
+    )
     parser.add_argument("--allow-errors", action="store_true", help="go on after a cell that fails")
     add_requirement_arguments(parser, session=True)
     add_wait(parser)
@@ -53,11 +57,23 @@ def run(arguments: argparse.Namespace) -> int:
     if path.suffix not in (".ipynb", ".py"):
         raise InputError(f"{path.name} is neither .ipynb nor .py.", code="file", path=arguments.file)
     if not path.is_file():
-        raise InputError(f"There is no file {path}.", code="file", path=arguments.file, next_step="Check the name.")
-    report: dict[str, Any] = {"kind": "RunReport", "version": 1, "file": str(path), "session": None, "code": None}
+        raise InputError(
+            f"There is no file {path}.", code="file", path=arguments.file, next_step="Check the name."
+        )
+    report: dict[str, Any] = {
+        "kind": "RunReport",
+        "version": 1,
+        "file": str(path),
+        "session": None,
+        "code": None,
+    }
     status = exits.NOT_STARTED
     try:
-        status = _run_notebook(arguments, path, report) if path.suffix == ".ipynb" else _run_script(arguments, path, report)
+        status = (
+            _run_notebook(arguments, path, report)
+            if path.suffix == ".ipynb"
+            else _run_script(arguments, path, report)
+        )
     except DRAError as error:
         report.update(code=error.code, message=error.message)
         early = exits.status_of(error)

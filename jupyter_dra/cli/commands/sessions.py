@@ -12,7 +12,9 @@ from ..output import show, table
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--all-users", action="store_true", help="sessions of everyone, as far as you may see")
+    parser.add_argument(
+        "--all-users", action="store_true", help="sessions of everyone, as far as you may see"
+    )
     parser.add_argument("--orphans", action="store_true", help="only sessions that nobody keeps any more")
     add_cluster(parser)
     add_output(parser)

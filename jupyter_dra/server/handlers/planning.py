@@ -84,38 +84,37 @@ class CheckHandler(DRAHandler):
 
         body = self.body("CheckRequest")
         text, target, fix = body["text"], body.get("target"), bool(body.get("fix"))
-        server = bool(body.get("server"))
+        answers = await self._ask_server(text) if body.get("server") else None
 
         def judge(inventory: Any) -> dict[str, Any]:
+            named = {"target": target} if target else {}
             result: dict[str, Any] = check(
-                text, fix=fix, inventory=inventory, **({"target": target} if target else {})
+                text, fix=fix, inventory=inventory, server=answers, **named
             ).as_dict()
             return result
 
         try:
             document = await self.board.ask(judge)
         except ClusterError:
-            if server:
-                raise
             document = judge(None)
-        if server:
-            await self._ask_server(document, text)
         self.send(document)
 
-    async def _ask_server(self, document: dict[str, Any], text: str) -> None:
-        """Add what the API server says to a dry-run create of each document."""
-        from ...checker import documents
+    async def _ask_server(self, text: str) -> list[Any]:
+        """What the API server says to a dry-run create of each document."""
+        from ...checker import ServerAnswer, documents
 
         answers = []
         sessions = self.board.sessions
         client = await sessions.open()
-        for manifest in documents(text):
+        for number, manifest in enumerate(documents(text)):
+            if not isinstance(manifest, dict) or not manifest.get("kind"):
+                continue
             try:
                 await sessions.loop.wrap(client.create(manifest, dry_run=True))
-                answers.append({"accepted": True, "status": 201, "text": None})
+                answers.append(ServerAnswer(number, True, 201))
             except DRAError as error:
                 status = error.params.get("status")
-                answers.append({"accepted": False, "status": status, "text": error.message})
-        document["server_says"] = answers
-        accepted = all(one["accepted"] for one in answers)
-        document["differs"] = accepted != (document["summary"]["errors"] == 0)
+                if not isinstance(status, int):
+                    raise
+                answers.append(ServerAnswer(number, False, status, error.message))
+        return answers
