@@ -28,7 +28,9 @@ MERGE_PATCH = "application/merge-patch+json"
 STRATEGIC_PATCH = "application/strategic-merge-patch+json"
 
 _READ_CHUNK = 1 << 18
-_CLOSING_TURNS = 5  # turns of the loop that an aborted TLS connection, or one in its handshake, needs to be gone
+_CLOSING_TURNS = (
+    5  # turns of the loop that an aborted TLS connection, or one in its handshake, needs to be gone
+)
 
 
 class ApiError(DRAError):

@@ -18,7 +18,7 @@ from jupyter_dra.localcluster.recorder import now_text
 Object = dict[str, Any]
 
 OUT_OF_MEMORY = "OOMKilled"
-_MESSAGE_LINES, _MESSAGE_BYTES = 80, 2048
+_MESSAGE_LINES, _MESSAGE_BYTES, _MESSAGE_FILE_BYTES = 80, 2048, 4096
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +65,7 @@ class Container:
         self.log: LogFile | None = None
         self.previous_log: LogFile | None = None
         self.out_of_memory = False
+        self.message_file: Path | None = None
         self._logs = logs
         self._pod_uid = pod_uid
         self._runs = 0
@@ -188,6 +189,16 @@ class Container:
             "state": state,
             "lastState": last.as_status() if last is not None else {},
         }
+
+
+def _file_text(path: Path) -> str:
+    """Return the start of a termination message; a link is not followed, a pod may have left one."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
+    except OSError:
+        return ""
+    with os.fdopen(descriptor, "rb") as file:
+        return file.read(_MESSAGE_FILE_BYTES).decode("utf-8", "replace")
 
 
 def working_folder(spec: Mapping[str, Any], rewritten: str, default: Path) -> str:

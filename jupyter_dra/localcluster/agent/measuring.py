@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import os
 import time
 from collections.abc import Callable, Iterable
-from typing import Any
 
 from jupyter_dra.errors import QuantityError
 from jupyter_dra.localcluster.agent import tree
 from jupyter_dra.localcluster.agent.container import Container
+from jupyter_dra.localcluster.agent.figures import write_figures
 from jupyter_dra.localcluster.agent.process import reap_orphans
 from jupyter_dra.localcluster.agent.worker import PodWorker
 from jupyter_dra.localcluster.drivers import PreparedDevice, container_devices
 from jupyter_dra.model.quantity import Quantity
 
 _USAGE_SECONDS = 5.0
-_CONTEXT_BYTES = 420 << 20
 _LARGEST_SHARE_OF_TIME = 20
 
 Workers = Callable[[], Iterable[PodWorker]]
@@ -112,36 +110,7 @@ def _write_figures(
     before[container.mark] = (busy, now)
     passed = now - earlier[1]
     percent = min(100, round(100 * max(0.0, busy - earlier[0]) / passed)) if passed > 0 else 0
-    figures = [simulated_figures(device, tree.resident_bytes(pids), percent) for device in devices]
-    path = worker.usage_file(container)
-    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    draft = path.with_suffix(".new")
-    draft.write_text(json.dumps({"simulated": True, "devices": figures}))
-    draft.replace(path)
-
-
-def simulated_figures(device: PreparedDevice, resident: int, percent: int) -> dict[str, Any]:
-    """Return plausible figures: the processor use and memory of the pod, mirrored on the device.
-
-    They are marked simulated, and absent (None) where the device states no memory, or is a network card.
-    """
-    total = device.capacity.get("memory") or device.capacity.get(f"{device.driver}/memory")
-    size = Quantity.parse(total["value"]).bytes if total else 0
-    known = size > 0 and device.driver != "dra.net"
-    used = min(size * 9 // 10, _CONTEXT_BYTES + resident) if known else None
-    return {
-        "driver": device.driver,
-        "pool": device.pool,
-        "device": device.name,
-        "uuid": device.text("uuid") or "",
-        "name": device.text("productName") or device.text("model") or device.name,
-        "simulated": True,
-        "memory_used_bytes": used,
-        "memory_total_bytes": size if known else None,
-        "memory_of_kernel_bytes": used,
-        "utilisation_percent": percent if known else None,
-        "why_missing": None if known else "not-known",
-    }
+    write_figures(worker.usage_file(container), devices, tree.resident_bytes(pids), percent)
 
 
 def _cpu_seconds(pids: Iterable[int]) -> float:

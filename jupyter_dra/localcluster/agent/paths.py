@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 METADATA_ROOT = "/var/run/kubernetes.io/dra-device-attributes"
+TERMINATION_LOG = "/dev/termination-log"
 PRIVATE_ROOTS = ("/jupyter-dra", "/run/jupyter-dra", METADATA_ROOT)
 
 

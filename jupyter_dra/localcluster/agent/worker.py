@@ -8,34 +8,27 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import os
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from jupyter_dra.errors import DRAError, InputError
-from jupyter_dra.localcluster.agent.container import Container, Outcome, working_folder
+from jupyter_dra.errors import DRAError
+from jupyter_dra.localcluster.agent.container import Container, Outcome
 from jupyter_dra.localcluster.agent.environment import (
     MissingSource,
     Place,
-    base_environment,
-    container_environment,
-    expanded_argv,
 )
-from jupyter_dra.localcluster.agent.paths import METADATA_ROOT, PRIVATE_ROOTS, PathMap
+from jupyter_dra.localcluster.agent.launching import Launcher
 from jupyter_dra.localcluster.agent.podstatus import pod_status
+from jupyter_dra.localcluster.agent.reporting import StatusReporter
 from jupyter_dra.localcluster.agent.surroundings import Surroundings
 from jupyter_dra.localcluster.agent.volumes import Folders, is_projected, materialize, remove_tree
-from jupyter_dra.localcluster.client import STRATEGIC_PATCH, ApiError, Object
+from jupyter_dra.localcluster.client import Object
 from jupyter_dra.localcluster.drivers import (
     PreparedDevice,
     PrepareError,
-    container_devices,
-    device_environment,
-    metadata_files,
-    write_metadata,
 )
 from jupyter_dra.localcluster.kinds import PODS
 from jupyter_dra.localcluster.recorder import now_text
@@ -57,8 +50,8 @@ class PodWorker:
         self.devices: tuple[PreparedDevice, ...] = ()
         self.pod_ip = ""
         self._around = around
-        self._folder = around.options.folder / "pods" / self.uid
-        self._memory = around.options.memory_folder / short_id
+        self.folder = around.options.folder / "pods" / self.uid
+        self.memory_folder = around.options.memory_folder / short_id
         self._mark = f"{around.options.mark}{self.uid}"
         spec = pod["spec"]
         self.containers = [self._container(item) for item in spec["containers"]]
@@ -71,16 +64,16 @@ class PodWorker:
         self._started_at = now_text()
         self._initialized = self._sandbox = self._ended = False
         self._reason = self._message = ""
-        self._volumes: dict[str, Path] = {}
-        self._reporting = asyncio.Lock()
-        self._last_status: Object = {}
+        self.volumes: dict[str, Path] = {}
         self._side_tasks: set[asyncio.Task[None]] = set()
         self._lost = _ran_before(pod)
+        self.reporter = StatusReporter(self, around.client, self._gone)
+        self._launcher = Launcher(self, around)
         if pod["metadata"].get("deletionTimestamp"):
             self._leaving.set()
 
     def _container(self, spec: Object) -> Container:
-        return Container(spec, self.uid, f"{self._mark}/{spec['name']}", self._folder / "logs")
+        return Container(spec, self.uid, f"{self._mark}/{spec['name']}", self.folder / "logs")
 
     @property
     def all_containers(self) -> list[Container]:
@@ -103,6 +96,10 @@ class PodWorker:
         for container in self.all_containers:
             container.kill()
 
+    def usage_file(self, container: Container) -> Path:
+        """Return where the driver writes simulated figures for a container."""
+        return Path(self.folder, "containers", container.name, "simulated-usage.json")
+
     def container(self, name: str) -> Container | None:
         return next((c for c in self.all_containers if c.name == name), None)
 
@@ -121,8 +118,8 @@ class PodWorker:
             self._finish_containers()
             self._around.drivers.unprepare(self.uid)
             if not self._gone.is_set():
-                await self._report_until_stored()
-            remove_tree(self._memory)
+                await self.reporter.write_until_stored()
+            remove_tree(self.memory_folder)
             if not self._leaving.is_set():
                 await self._leaving.wait()
             await self._delete_object()
@@ -137,8 +134,8 @@ class PodWorker:
                 container.close()
             if self.pod_ip:
                 self._around.addresses.give_back(self.pod_ip)
-            remove_tree(self._memory)
-            remove_tree(self._folder)
+            remove_tree(self.memory_folder)
+            remove_tree(self.folder)
 
     # -- the way up ---------------------------------------------------------------------------------------------
 
@@ -147,9 +144,9 @@ class PodWorker:
             self._lose_containers()
             if self._policy == "Never":
                 return
-        self._side(self._report_soon())
+        self._side(self.reporter.run())
         self._side(self._watch_deadline())
-        for folder in (self._folder / "home", self._folder / "tmp", self._memory):
+        for folder in (self.folder / "home", self.folder / "tmp", self.memory_folder):
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         self.pod_ip = self._around.options.host_ip if self._host_network else self._around.addresses.take()
         await self._until_ready(
@@ -212,16 +209,16 @@ class PodWorker:
     ) -> None:
         delay, told = _RETRY_FIRST, ""
         while True:
+            self._changed.clear()
             try:
                 await step()
                 return
             except DRAError as error:
                 if str(error) != told:
                     told = str(error)
-                    self._event("Warning", reason, prefix + told)
+                    self.event("Warning", reason, prefix + told)
                     if not isinstance(error, waits_on):
                         log.debug("Pod %s: %s", self.pod["metadata"]["name"], error)
-            self._changed.clear()
             try:
                 async with asyncio.timeout(delay):
                     await self._changed.wait()
@@ -229,7 +226,7 @@ class PodWorker:
                 delay = min(delay * 2, _RETRY_LONGEST)
 
     async def _mount_volumes(self) -> None:
-        folders = Folders(self._folder / "volumes", self._memory)
+        folders = Folders(self.folder / "volumes", self.memory_folder)
         volumes = self.pod["spec"].get("volumes") or ()
         made = await asyncio.gather(
             *(
@@ -243,7 +240,7 @@ class PodWorker:
                 for volume in volumes
             )
         )
-        self._volumes = {volume["name"]: folder for volume, folder in zip(volumes, made, strict=True)}
+        self.volumes = {volume["name"]: folder for volume, folder in zip(volumes, made, strict=True)}
 
     async def _refresh_volumes(self) -> None:
         if not any(is_projected(volume) for volume in self.pod["spec"].get("volumes") or ()):
@@ -272,8 +269,8 @@ class PodWorker:
         delay = self._around.options.restart_first
         while True:
             began = time.monotonic()
-            if await self._start(container):
-                await self.report()
+            if await self._launcher.start(container):
+                self.reporter.report()
                 await container.wait()
             outcome = container.outcome
             again = policy == "Always" or (
@@ -287,134 +284,15 @@ class PodWorker:
                 "CrashLoopBackOff",
                 f"back-off {delay:.0f}s restarting failed container={container.name} pod={self._pod_text()}",
             )
-            self._event(
+            self.event(
                 "Warning",
                 "BackOff",
                 f"Back-off restarting failed container {container.name} in pod {self._pod_text()}",
             )
-            await self.report()
+            self.reporter.report()
             await asyncio.sleep(delay)
             delay = min(delay * 2, self._around.options.restart_longest)
             container.waiting = ("ContainerCreating", "")
-
-    async def _start(self, container: Container) -> bool:
-        spec = container.spec
-        while True:
-            try:
-                env, paths = await self._environment(container)
-                break
-            except (MissingSource, InputError) as error:
-                container.waiting = ("CreateContainerConfigError", error.message)
-                self._event("Warning", "Failed", f"Error: {error.message}")
-                await self.report()
-                await asyncio.sleep(1.0)
-        image_name = spec.get("image", "")
-        image = None
-        delay = _RETRY_FIRST
-        while image is None:
-            try:
-                image = self._around.options.images.resolve(image_name, env)
-                failure, reason = (
-                    f'rpc error: code = NotFound desc = image "{image_name}" not found',
-                    "ErrImagePull",
-                )
-            except InputError as error:
-                failure, reason = error.message, "InvalidImageName"
-            if image is None:
-                await self._image_missing(container, image_name, reason, failure, delay)
-                delay = min(delay * 2 + 1, self._around.options.restart_longest)
-        if self._around.options.pull_seconds:
-            self._event("Normal", "Pulling", f'Pulling image "{image_name}"')
-            await asyncio.sleep(self._around.options.pull_seconds)
-        self._event("Normal", "Pulled", f'Container image "{image_name}" already present on machine')
-        command, args = expanded_argv(spec, env)
-        argv = [*command, *args] if command else [*image.command, *args]
-        base = base_environment(
-            search_path=image.search_path(),
-            home=str(self._folder / "home"),
-            temporary=str(self._folder / "tmp"),
-            host=str(self.pod["spec"].get("hostname") or self.pod["metadata"]["name"]),
-        )
-        env = {**base, **device_environment(container_devices(spec, self.devices)), **env}
-        env = {name: paths.rewrite(value) for name, value in env.items()}
-        argv = [paths.rewrite(part) for part in argv]
-        folder = working_folder(spec, paths.rewrite(spec.get("workingDir") or ""), self._default_folder())
-        program = image.executable(argv[0], env["PATH"])
-        self._event("Normal", "Created", f"Container created: {container.name}")
-        try:
-            if program is None:
-                container.open_log()
-                raise FileNotFoundError(f'exec: "{argv[0]}": executable file not found in $PATH')
-            container.start(program, argv, env, folder)
-        except (OSError, ValueError) as error:
-            text = f"failed to create containerd task: failed to start container process: {error}"
-            container.fail_to_start(text)
-            self._event("Warning", "Failed", f"Error: {text}")
-            await self.report()
-            return False
-        self._event("Normal", "Started", f"Container started: {container.name}")
-        return True
-
-    async def _image_missing(
-        self, container: Container, image: str, reason: str, failure: str, delay: float
-    ) -> None:
-        if reason == "InvalidImageName":
-            container.waiting = (reason, failure)
-            self._event("Warning", "InspectFailed", failure)
-        else:
-            first = container.waiting[0] not in ("ErrImagePull", "ImagePullBackOff")
-            if first:
-                self._event("Normal", "Pulling", f'Pulling image "{image}"')
-                self._event("Warning", "Failed", f'Failed to pull image "{image}": {failure}')
-                self._event("Warning", "Failed", "Error: ErrImagePull")
-                container.waiting = ("ErrImagePull", failure)
-            else:
-                container.waiting = (
-                    "ImagePullBackOff",
-                    f'Back-off pulling image "{image}": ErrImagePull: {failure}',
-                )
-                self._event("Normal", "BackOff", f'Back-off pulling image "{image}"')
-                self._event("Warning", "Failed", "Error: ImagePullBackOff")
-        await self.report()
-        await asyncio.sleep(delay)
-
-    async def _environment(self, container: Container) -> tuple[dict[str, str], PathMap]:
-        env = await container_environment(
-            container.spec, self.place, secrets=self._around.secret, config_maps=self._around.config_map
-        )
-        devices = container_devices(container.spec, self.devices)
-        mounts = self._mounts(container, devices)
-        if devices:
-            env.setdefault("JUPYTER_DRA_DEVICE_ATTRIBUTES", str(mounts[METADATA_ROOT]))
-            if any(device.simulated for device in devices):
-                env.setdefault("JUPYTER_DRA_SIMULATED_USAGE", str(self.usage_file(container)))
-        return env, PathMap(mounts)
-
-    def usage_file(self, container: Container) -> Path:
-        """Return where the driver writes simulated figures for this container."""
-        return Path(self._folder, "containers", container.name, "simulated-usage.json")
-
-    def _mounts(self, container: Container, devices: Sequence[PreparedDevice]) -> dict[str, Path]:
-        own = self._folder / "containers" / container.name
-        mounts: dict[str, Path] = {}
-        for root in PRIVATE_ROOTS:
-            target = (
-                (self._memory / "run")
-                if root == "/run/jupyter-dra"
-                else own / root.strip("/").replace("/", "-")
-            )
-            target.mkdir(mode=0o700, parents=True, exist_ok=True)
-            mounts[root] = target
-        write_metadata(mounts[METADATA_ROOT], metadata_files(devices, self.pod))
-        for mount in container.spec.get("volumeMounts") or ():
-            target = self._volumes[mount["name"]]
-            if mount.get("subPath"):
-                target = _inside(target, mount["subPath"])
-            mounts[mount["mountPath"].rstrip("/")] = target
-        return mounts
-
-    def _default_folder(self) -> Path:
-        return self._around.options.workdir or self._folder / "home"
 
     # -- the way down -------------------------------------------------------------------------------------------
 
@@ -422,7 +300,7 @@ class PodWorker:
         running = [c for c in self.all_containers if c.running]
         if running and not self._gone.is_set():
             for container in running:
-                self._event("Normal", "Killing", f"Stopping container {container.name}")
+                self.event("Normal", "Killing", f"Stopping container {container.name}")
                 container.terminate()
             await self._wait_out_grace(running)
         for container in running:
@@ -488,7 +366,7 @@ class PodWorker:
                 continue
             left = self._start_moment(began) + float(seconds) - time.time()
             if left <= 0:
-                self._event(
+                self.event(
                     "Normal",
                     "DeadlineExceeded",
                     "Pod was active on the node longer than the specified deadline",
@@ -524,6 +402,7 @@ class PodWorker:
     # -- reporting ----------------------------------------------------------------------------------------------
 
     def status(self) -> Object:
+        """Return the status as it is now."""
         return pod_status(
             self.pod,
             self.containers,
@@ -538,49 +417,12 @@ class PodWorker:
             message=self._message,
         )
 
-    async def report(self) -> bool:
-        """Write the status if it changed; False when the server could not take it."""
-        async with self._reporting:
-            status = self.status()
-            if status == self._last_status or self._gone.is_set():
-                return True
-            meta = self.pod["metadata"]
-            try:
-                answer = await self._around.client.patch(
-                    PODS,
-                    meta["name"],
-                    {"metadata": {"uid": self.uid}, "status": status},
-                    namespace=meta["namespace"],
-                    subresource="status",
-                    content_type=STRATEGIC_PATCH,
-                )
-            except ApiError as error:
-                log.debug("Status of %s: %s", meta["name"], error)
-                return error.status in (404, 409, 422)
-            except DRAError as error:
-                log.debug("Status of %s: %s", meta["name"], error)
-                return False
-            self._last_status = status
-            if answer.get("metadata", {}).get("uid") == self.uid:
-                self.pod = {**self.pod, "status": answer.get("status", {})}
-            return True
-
-    async def _report_until_stored(self) -> None:
-        delay = _RETRY_FIRST
-        while not await self.report() and not self._gone.is_set():
-            await asyncio.sleep(delay)
-            delay = min(delay * 2, _RETRY_LONGEST)
-
-    async def _report_soon(self) -> None:
-        await asyncio.sleep(_FIRST_STATUS_AFTER)
-        await self.report()
-
     def _side(self, work: Any) -> None:
         task = asyncio.create_task(work)
         self._side_tasks.add(task)
         task.add_done_callback(self._side_tasks.discard)
 
-    def _event(self, kind: str, reason: str, message: str) -> None:
+    def event(self, kind: str, reason: str, message: str) -> None:
         self._around.recorder.record(
             {**self.pod, "apiVersion": "v1", "kind": "Pod"},
             kind,
@@ -602,14 +444,6 @@ async def _all_exited(containers: Sequence[Container]) -> object:
 async def _exited(container: Container) -> None:
     if container.process is not None:
         await container.process.wait()
-
-
-def _inside(folder: Path, relative: str) -> Path:
-    """Return a path below a volume; it may not lead out of it by ``..`` or an absolute path."""
-    target = Path(os.path.normpath(folder / relative))
-    if relative.startswith("/") or not target.is_relative_to(folder):
-        raise InputError(f"subPath {relative!r} must stay inside the volume")
-    return target
 
 
 def _ran_before(pod: Object) -> bool:

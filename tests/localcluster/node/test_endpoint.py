@@ -47,6 +47,7 @@ async def forward(cluster: LocalCluster, pod: str, port: int, payload: bytes) ->
             url, ssl=tls(cluster), headers=token(cluster), protocols=["v4.channel.k8s.io"], max_msg_size=0
         ) as link,
     ):
+        plain = link.get_extra_info("socket")
         await link.send_bytes(b"\x00" + payload)
         async for message in link:
             if message.type is not aiohttp.WSMsgType.BINARY:
@@ -54,6 +55,9 @@ async def forward(cluster: LocalCluster, pod: str, port: int, payload: bytes) ->
             got[message.data[0]] += message.data[1:]
             if len(got[0]) >= len(payload) + 2 or len(got[1]) > 2:
                 break
+    async with asyncio.timeout(10):  # the TLS farewell ends after the session
+        while plain.fileno() >= 0:
+            await asyncio.sleep(0.001)
     assert got[0][:2] in (struct.pack("<H", port), b"")
     return got[0][2:], got[1][2:]
 

@@ -15,9 +15,9 @@ from jupyter_dra.errors import ConflictError, InputError
 from jupyter_dra.localcluster.agent import tree
 from jupyter_dra.localcluster.agent.addresses import AddressPool
 from jupyter_dra.localcluster.agent.environment import MissingSource, Place, container_environment, expand
+from jupyter_dra.localcluster.agent.figures import simulated_figures
 from jupyter_dra.localcluster.agent.images import ImageTable
 from jupyter_dra.localcluster.agent.logs import LogFile, LogQuery
-from jupyter_dra.localcluster.agent.measuring import simulated_figures
 from jupyter_dra.localcluster.agent.paths import PathMap
 from jupyter_dra.localcluster.agent.volumes import (
     FileContent,
