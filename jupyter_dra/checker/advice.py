@@ -12,6 +12,7 @@ from jupyter_dra.cel import compile_selector
 from jupyter_dra.checker.findings import ERROR, Finding, ServerText
 from jupyter_dra.checker.subjects import CLAIM_KINDS, Subject, dig, write_path
 from jupyter_dra.checker.tree import Spot, Steps, Tree
+from jupyter_dra.checker.writing import dump
 from jupyter_dra.errors import CELCompileError
 from jupyter_dra.validation import FieldError, Problem, schemas
 from jupyter_dra.validation.conversion import EXACT_FIELDS
@@ -35,7 +36,13 @@ _WANTS = (
     (re.compile(r"of type string$"), "text"),
     (re.compile(r"of type v\w+\.\w*(Name|Mode|Policy|Operator|Effect|Type|Protocol)$"), "text"),
 )
-_GOT = {"string": "text", "number": "a number", "bool": "a truth value", "array": "a list", "object": "a mapping"}
+_GOT = {
+    "string": "text",
+    "number": "a number",
+    "bool": "a truth value",
+    "array": "a list",
+    "object": "a mapping",
+}
 
 
 def unknown_field(subject: Subject, problem: Problem, server: ServerText) -> Finding:
@@ -46,9 +53,17 @@ def unknown_field(subject: Subject, problem: Problem, server: ServerText) -> Fin
     if moved is not None:
         message, fix, repair = moved
         return subject.finding(
-            "field-moved", ERROR, message, steps, path=problem.path, why=REFUSED, fix=fix, server=server, repair=repair
+            "field-moved",
+            ERROR,
+            message,
+            steps,
+            path=problem.path,
+            why=REFUSED,
+            fix=fix,
+            server=server,
+            repair=repair,
         )
-    fix, repair = _what_then(subject, steps, name)
+    way, repair = _what_then(subject, steps, name)
     return subject.finding(
         "unknown-field",
         ERROR,
@@ -56,7 +71,7 @@ def unknown_field(subject: Subject, problem: Problem, server: ServerText) -> Fin
         steps,
         path=problem.path,
         why=DROPPED,
-        fix=fix,
+        fix=way,
         server=server,
         repair=repair,
     )
@@ -72,7 +87,12 @@ def _moved(subject: Subject, steps: Steps, name: str) -> tuple[str, str, Any] | 
             present = [field for field in EXACT_FIELDS if field in dig(subject.value, parent)]
             return message, f"Put {_and(present)} under exactly.", ("nest", parent)
         return _moved_in_claim(subject, steps, name)
-    if subject.pod_steps is not None and len(parent) >= 2 and parent[-2] == "resourceClaims" and name == "source":
+    if (
+        subject.pod_steps is not None
+        and len(parent) >= 2
+        and parent[-2] == "resourceClaims"
+        and name == "source"
+    ):
         message = "The wrapper source is gone since Kubernetes 1.31."
         fix = "Write resourceClaimName or resourceClaimTemplateName directly beside name."
         return message, fix, ("unwrap", steps)
@@ -115,7 +135,9 @@ def _what_then(subject: Subject, steps: Steps, name: str) -> tuple[str | None, A
         return None, None
     known = _fields_at(kind, steps[:-1])
     beside = dig(subject.value, steps[:-1])
-    near = difflib.get_close_matches(name, [field for field in known if field not in beside], n=1, cutoff=0.75)
+    near = difflib.get_close_matches(
+        name, [field for field in known if field not in beside], n=1, cutoff=0.75
+    )
     if not near:
         lowered = {field.lower(): field for field in known if field not in beside}
         near = [lowered[name.lower()]] if name.lower() in lowered else []
@@ -227,11 +249,30 @@ def without_wrappers(value: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def way_from_alpha(subject: Subject) -> str:
-    """The way from an alpha manifest to v1, in words."""
-    return (
+    """The way from an alpha manifest to v1, in words, for claims with a draft whose guesses are marked."""
+    words = (
         "Rewrite it for resource.k8s.io/v1: resourceClassName becomes deviceClassName of a DeviceClass that exists on "
         "the cluster, driver parameters become CEL selectors or opaque config, allocationMode has another meaning."
     )
+    if subject.kind not in CLAIM_KINDS:
+        return words
+    spec = dig(subject.value, subject.spec_steps)
+    exactly: dict[str, Any] = {"deviceClassName": str(spec.get("resourceClassName") or "GUESS")}
+    devices: dict[str, Any] = {"devices": {"requests": [{"name": "device", "exactly": exactly}]}}
+    draft = {
+        "apiVersion": "resource.k8s.io/v1",
+        "kind": subject.kind,
+        "metadata": {
+            name: value for name, value in subject.metadata.items() if name in {"name", "namespace"}
+        },
+        "spec": {"spec": devices} if subject.kind == "ResourceClaimTemplate" else devices,
+    }
+    notes = ["# Guess: the class has the old name; look which DeviceClasses the cluster has."]
+    parameters = dig(spec, ("parametersRef",))
+    if parameters:
+        what = f"{parameters.get('kind')} {parameters.get('name')}"
+        notes.append(f"# Guess: nothing of {what} is in here; say what it asked for as selectors or config.")
+    return f"{words} A draft:\n" + "\n".join(notes) + "\n" + dump(draft)
 
 
 def alpha_fields(subject: Subject) -> Iterator[Finding]:
@@ -248,7 +289,9 @@ def alpha_fields(subject: Subject) -> Iterator[Finding]:
             yield subject.finding("version-removed", ERROR, text, steps)
     if spec.get("allocationMode") in {"WaitForFirstConsumer", "Immediate"}:
         steps = (*subject.spec_steps, "allocationMode")
-        text = f"allocationMode {spec['allocationMode']} was removed; allocation always waits for the first pod."
+        text = (
+            f"allocationMode {spec['allocationMode']} was removed; allocation always waits for the first pod."
+        )
         yield subject.finding("version-removed", ERROR, text, steps)
 
 
@@ -270,7 +313,10 @@ def explain_rule(subject: Subject, error: FieldError) -> tuple[str, str | None, 
         return f"{where} has {error.bad_value} entries.", f"It {error.detail}.", None
     if error.type == "Not found":
         return f"{where} refers to {error.bad_value!r}, which is not there.", error.detail or None, None
-    return f"{where}: {error.detail or error.type}.", None, None
+    name = next((str(step) for step in reversed(error.steps) if isinstance(step, str)), subject.kind)
+    if error.detail.startswith("must "):
+        return f"{name} {error.detail}.", None, None
+    return f"{name}: {error.detail or error.type}.", None, None
 
 
 _SPECIAL: Mapping[str, tuple[str, str | None, str | None]] = {
@@ -297,7 +343,7 @@ _SPECIAL: Mapping[str, tuple[str, str | None, str | None]] = {
     "admin-namespace": (
         "adminAccess needs a label on the namespace, which this one lacks.",
         "Admin access ignores other people's allocations and is meant for monitoring; the label "
-        "resource.kubernetes.io/admin-access: \"true\" says that the namespace may use it.",
+        'resource.kubernetes.io/admin-access: "true" says that the namespace may use it.',
         "Remove adminAccess, or ask the admin for a namespace with the label.",
     ),
     "counters-apart": (
@@ -334,14 +380,21 @@ def selector_spot(subject: Subject, steps: Steps, error: FieldError) -> Spot | N
 
 
 def inside(node: Tree, line: int, column: int, text: str) -> Spot:
-    """A place inside a scalar's text; exact for plain, quoted and literal scalars without escapes."""
-    if node.style in {"|", ">"}:
-        lines = text[node.start.index : node.end.index].split("\n")
-        body = lines[line] if line < len(lines) else ""
-        indent = len(body) - len(body.lstrip())
-        return Spot(node.start.index, node.start.line + line, indent + column)
-    quote = 1 if node.style else 0
-    return Spot(node.start.index + quote + column - 1, node.start.line, node.start.column + quote + column - 1)
+    """A place inside a scalar's text; exact for plain, quoted and block scalars without escapes."""
+    if node.style not in {"|", ">"}:
+        quote = 1 if node.style else 0
+        shift = quote + column - 1
+        return Spot(node.start.index + shift, node.start.line, node.start.column + shift)
+    lines = text[node.start.index : node.end.index].split("\n")[1:]
+    indent = min((len(one) - len(one.lstrip()) for one in lines if one.strip()), default=0)
+    row = line - 1
+    if node.style == ">":
+        # Folded lines are joined by one space each.
+        row = 0
+        while row < len(lines) - 1 and column > len(lines[row]) - indent + 1:
+            column -= len(lines[row]) - indent + 1
+            row += 1
+    return Spot(node.start.index, node.start.line + 1 + row, indent + column)
 
 
 _MEMORY = re.compile(

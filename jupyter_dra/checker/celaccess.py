@@ -57,13 +57,13 @@ def accesses(node: Node) -> list[Access]:
         if place is not None:
             area, domain, name, optional, at = place
             found.append(Access(area, domain, name, optional, at))
-        if isinstance(current, Has) and (where := _domain_of(current.operand)) is not None:
+        if isinstance(current, Has) and (where := domain_of(current.operand)) is not None:
             tested.add((*where, current.field))
         if isinstance(current, Call) and current.function == "@in" and len(current.args) == 2:
-            name, container = current.args
-            where = _domain_of(container)
-            if isinstance(name, Literal) and where is not None:
-                tested.add((*where, str(name.value)))
+            wanted, container = current.args
+            where = domain_of(container)
+            if isinstance(wanted, Literal) and where is not None:
+                tested.add((*where, str(wanted.value)))
     return [
         Access(entry.area, entry.domain, entry.name, entry.guarded or entry.key in tested, entry.at)
         for entry in sorted(found, key=lambda entry: entry.at)
@@ -72,16 +72,16 @@ def accesses(node: Node) -> list[Access]:
 
 def lookup(node: Node) -> tuple[str, str | None, str, bool, int] | None:
     """Area, domain, name, whether optional, and offset of a lookup; None for other nodes."""
-    if isinstance(node, Select) and (where := _domain_of(node.operand)) is not None:
+    if isinstance(node, Select) and (where := domain_of(node.operand)) is not None:
         return (*where, node.field, node.optional, node.at)
     if isinstance(node, Call) and node.function in {"_[_]", "_[?_]"} and len(node.args) == 2:
-        where = _domain_of(node.args[0])
+        where = domain_of(node.args[0])
         if where is not None and isinstance(node.args[1], Literal) and isinstance(node.args[1].value, str):
             return (*where, node.args[1].value, node.function == "_[?_]", node.at)
     return None
 
 
-def _domain_of(node: Node) -> tuple[str, str | None] | None:
+def domain_of(node: Node) -> tuple[str, str | None] | None:
     """Area and domain of ``device.attributes[…]``, or None."""
     if not (isinstance(node, Call) and node.function in {"_[_]", "_[?_]"} and len(node.args) == 2):
         return None

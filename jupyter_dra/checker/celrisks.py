@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Generator, Iterator, Sequence
 
 from jupyter_dra.cel.syntax import Call, Literal, Node
 from jupyter_dra.checker.advice import inside
-from jupyter_dra.checker.celaccess import DRIVER, Access, Comparison, accesses, comparisons, walk
+from jupyter_dra.checker.celaccess import DRIVER, Access, Comparison, accesses, comparisons, domain_of, walk
 from jupyter_dra.checker.findings import ERROR, HINT, WARNING, Finding
 from jupyter_dra.checker.subjects import Subject, dig
 from jupyter_dra.checker.tree import Spot, Steps
@@ -31,9 +30,10 @@ def check_selectors(subject: Subject, world: World) -> Iterator[Finding]:
         yield from _check_list(subject, steps, texts, world.samples, world, None)
     elif subject.is_claim:
         for steps, wish in subject.wishes():
-            covered = world.in_class(str(wish.get("deviceClassName") or ""))
+            name = str(wish.get("deviceClassName") or "")
+            covered = world.in_class(name)
             texts = expressions(wish.get("selectors"))
-            devices = world.samples if covered is None else covered
+            devices = (world.named_after(name) or world.samples) if covered is None else covered
             yield from _check_list(subject, (*steps, "selectors"), texts, devices, world, covered)
 
 
@@ -69,10 +69,13 @@ def _spot(subject: Subject, steps: Steps, text: str, at: int) -> Spot | None:
 
 def _by_text(
     subject: Subject, steps: Steps, text: str, node: Node, world: World
-) -> Iterator[Finding]:
+) -> Generator[Finding, None, bool]:
     """What the text alone tells; returns True where it fails on every device."""
     fatal = False
     for finding in _constants(subject, steps, text, node):
+        fatal = True
+        yield finding
+    for finding in _domains(subject, steps, text, node):
         fatal = True
         yield finding
     for access in accesses(node):
@@ -102,8 +105,29 @@ def _constants(subject: Subject, steps: Steps, text: str, node: Node) -> Iterato
                 why=f"The API server does not look into texts. {ATTEMPT}",
                 fix=f"Write {better}." if better else None,
                 spot=_spot(subject, steps, text, literal.at),
-                repair=("set", steps, text.replace(literal.value, better_text(better), 1)) if better else None,
+                repair=("set", steps, text.replace(literal.value, better_text(better), 1))
+                if better
+                else None,
             )
+
+
+def _domains(subject: Subject, steps: Steps, text: str, node: Node) -> Iterator[Finding]:
+    """Qualified names where a domain stands: device.attributes["example.com/model"]."""
+    for current in walk(node):
+        place = domain_of(current)
+        if place is None or place[1] is None or "/" not in place[1]:
+            continue
+        area, literal = place[0], str(place[1])
+        domain, _, name = literal.rpartition("/")
+        yield subject.finding(
+            "cel-name-impossible",
+            ERROR,
+            f"{literal} is used as the domain; the domain is {domain} and the name {name}.",
+            steps,
+            why="The first index is a domain; a name with a slash is none, so nothing is found there.",
+            fix=f'Write device.{area}["{domain}"].{name}.',
+            spot=_spot(subject, steps, text, current.at),
+        )
 
 
 def better_text(call: str) -> str:
@@ -140,10 +164,6 @@ def _unit(match: re.Match[str]) -> str:
 def _by_name(subject: Subject, steps: Steps, text: str, access: Access, world: World) -> Iterator[Finding]:
     spot = _spot(subject, steps, text, access.at)
     if access.domain is not None and "/" in access.domain:
-        domain, _, name = access.domain.rpartition("/")
-        fix = f'Write device.{access.area}["{domain}"].{name}.'
-        message = f"{access.domain} is used as the domain; the domain is {domain} and the name {name}."
-        yield subject.finding("cel-name-impossible", ERROR, message, steps, fix=fix, spot=spot)
         return
     if c_identifier_problems(access.name):
         why = "Names of attributes and capacities are C identifiers of at most 32 characters."
@@ -179,12 +199,10 @@ def _published(
         yield subject.finding(
             "cel-memory-attribute",
             ERROR if world.real and not access.guarded else WARNING,
-            f"{access.name} is published under {other}, not {access.area}, on the devices of {where}"
-            f" quantities are not compared with operators and texts."
-            if better
-            else f"{access.name} is published under {other}, not {access.area}, on the devices of {where}.",
+            f"{access.name} is published under {other}, not {access.area}, on the devices of {where.rstrip(',')}"
+            + ("; quantities are not compared with operators and texts." if better else "."),
             steps,
-            why=f"device.{access.area}[…].{access.name} raises: no such key. {ATTEMPT}",
+            why=f"The selector fails: no such key: {access.name}, on {owners[0].name} first. {ATTEMPT}",
             fix=f"Write {better}. It picks a whole device with at least this much, not a share of one."
             if better
             else f'Write device.{other}["{domain}"].{access.name}.',
@@ -266,14 +284,18 @@ def _by_devices(
     covered: Sequence[Sample] | None,
 ) -> Iterator[Finding]:
     """What the selector does on the devices that are known."""
+    if not world.real:
+        # Nobody runs all drivers of the catalog: only those the selector speaks of count.
+        outcomes = [
+            (sample, result) for sample, result in outcomes if f'"{sample.driver}"' in text.replace("'", '"')
+        ]
     raised = [(sample, result) for sample, result in outcomes if isinstance(result, str)]
-    if raised and (world.real or _about(text, raised, outcomes)):
+    if raised:
         sample, result = raised[0]
         count = sum(max(entry.count, 1) for entry, _ in raised)
-        real = world.real
-        certain = real or len(raised) == len([1 for entry, _ in outcomes if entry.driver == sample.driver])
-        which = f"on {sample.name}" if real else f"on devices of {sample.driver} such as {sample.name}"
-        more = f" and {count - 1} more" if real and count > 1 else ""
+        certain = world.real or len(raised) == len(outcomes)
+        which = f"on {sample.name}" if world.real else f"on devices of {sample.driver} such as {sample.name}"
+        more = f" and {count - 1} more" if world.real and count > 1 else ""
         yield subject.finding(
             "cel-raises" if certain else "cel-unguarded",
             ERROR if certain else WARNING,
@@ -289,13 +311,6 @@ def _by_devices(
         yield from _unguarded(subject, steps, text)
 
 
-def _about(
-    text: str, raised: Sequence[tuple[Sample, Any]], outcomes: Sequence[tuple[Sample, Any]]
-) -> bool:
-    """In the catalog only the drivers the selector speaks of count: nobody runs all of them."""
-    return all(sample.driver in text for sample, _ in raised)
-
-
 def _short(error: str) -> str:
     return error.partition(". consider using")[0]
 
@@ -303,7 +318,9 @@ def _short(error: str) -> str:
 def _guard(text: str, error: str) -> str | None:
     missing = re.match(r"no such key: (\w+)", error)
     if missing:
-        return f"Guard it: .?{missing.group(1)}.orValue(…), or has(….{missing.group(1)}) && … for text methods."
+        return (
+            f"Guard it: .?{missing.group(1)}.orValue(…), or has(….{missing.group(1)}) && … for text methods."
+        )
     if error.startswith("no such overload"):
         return "Compare versions with compareTo(semver(…)), quantities with compareTo(quantity(…))."
     if "could not be converted to bool" in error:
@@ -341,10 +358,10 @@ def _no_match(
     yield subject.finding(
         "cel-no-match",
         WARNING,
-        f"0 of {total} devices satisfy this selector." + (f" {near[0]}" if near else ""),
+        f"0 of {total} devices satisfy this selector.",
         steps,
-        why=" ".join(shown) or None,
-        fix="Use one of the values that exist." if shown else None,
+        why=" ".join([*shown, *near[:1]]) or None,
+        fix="Use one of the values that exist." if shown else near[0] if near else None,
     )
 
 
@@ -379,6 +396,5 @@ def _near(node: Node, devices: Sequence[Sample]) -> Iterator[str]:
             continue
         short = asked - amounts[-1]
         if short.nanos > 0:
-            yield f"The nearest has {amounts[-1].text}, {short.canonical()} short of {entry.text}."
-
-
+            have = amounts[-1].text
+            yield f"The nearest has {have}, {short.canonical()} short of {entry.text}: ask for {have}."

@@ -28,9 +28,10 @@ NVIDIA_KINDS = (
 def check_claim(subject: Subject, world: World) -> Iterator[Finding]:
     """A claim or a template."""
     requests = list(subject.requests())
-    if not requests and not any(name in dig(subject.value, subject.spec_steps) for name in ("resourceClassName",)):
-        yield _empty(subject)
-    elif not requests:
+    if (
+        not requests
+        and not any(name in dig(subject.value, subject.spec_steps) for name in ("resourceClassName",))
+    ) or not requests:
         yield _empty(subject)
     for steps, wish in subject.wishes():
         yield from _check_class(subject, steps, wish, world)
@@ -77,22 +78,25 @@ def _devices(subject: Subject, wish: Mapping[str, Any], world: World) -> list[Sa
     """The devices a request can mean: those of its class, or of the driver the class is named after."""
     name = str(wish.get("deviceClassName") or "")
     covered = world.in_class(name)
-    return world.of_domain(name) if covered is None else covered
+    return world.named_after(name) if covered is None else covered
 
 
-def _check_capacity(subject: Subject, steps: Steps, wish: Mapping[str, Any], world: World) -> Iterator[Finding]:
+def _check_capacity(
+    subject: Subject, steps: Steps, wish: Mapping[str, Any], world: World
+) -> Iterator[Finding]:
     wanted = dig(wish, ("capacity", "requests"))
     devices = _devices(subject, wish, world)
     for key in wanted:
         where = (*steps, "capacity", "requests", str(key))
         keys = {name for sample in devices for name in sample.device.get("capacity") or ()}
-        if devices and keys and key not in keys:
-            short = str(key).rpartition("/")[2]
-            near = [name for name in sorted(keys) if name.rpartition("/")[2] == short]
+        short = str(key).rpartition("/")[2]
+        near = [name for name in sorted(keys) if name.rpartition("/")[2] == short]
+        # The catalog does not know every capacity; there only the wrong spelling of a known one counts.
+        if devices and keys and key not in keys and (near or world.real):
             yield subject.finding(
                 "capacity-key",
                 ERROR,
-                f"No device has the capacity {key}; the driver publishes {near[0] if near else ', '.join(sorted(keys))}.",
+                f"No device has the capacity {key}; the driver publishes {', '.join(near or sorted(keys))}.",
                 where,
                 why="Keys of capacity requests are compared literally, unlike in CEL, where the domain is a must.",
                 fix=f"Write {near[0]}." if near else None,
@@ -137,7 +141,7 @@ def _check_mode(subject: Subject, steps: Steps, wish: Mapping[str, Any], world: 
             "any driver, stops it.",
             fix="Ask for a count if you know it.",
         )
-    if wish.get("adminAccess") is True:
+    if wish.get("adminAccess") is True and steps[-1] == "exactly":
         yield subject.finding(
             "admin-access",
             WARNING,
@@ -161,7 +165,14 @@ def _check_constraints(subject: Subject, world: World) -> Iterator[Finding]:
                 message = f"No device of this inventory publishes {name}; the constraint can never hold."
             elif lacking:
                 count = sum(max(sample.count, 1) for sample in lacking)
-                message = f"{count} devices, {lacking[0].name} first, do not publish {name}; the constraint rules them out."
+                which = (
+                    f"{lacking[0].name} does"
+                    if count == 1
+                    else f"{count} devices ({lacking[0].name} first) do"
+                )
+                message = (
+                    f"{which} not publish {name}; the constraint rules {'it' if count == 1 else 'them'} out."
+                )
             else:
                 continue
             yield subject.finding(
@@ -194,12 +205,16 @@ def check_config(subject: Subject, where: Steps) -> Iterator[Finding]:
         kind = parameters.get("kind")
         if kind not in NVIDIA_KINDS:
             text = f"{kind} is no kind of {NVIDIA_CONFIG}."
-            yield subject.finding("config-value", ERROR, text, (*base, "kind"), fix=f"One of {', '.join(NVIDIA_KINDS)}.")
+            yield subject.finding(
+                "config-value", ERROR, text, (*base, "kind"), fix=f"One of {', '.join(NVIDIA_KINDS)}."
+            )
         for steps, allowed in NVIDIA_VALUES.items():
             value = dig(parameters, steps[:-1]).get(str(steps[-1]))
             if value is None or value in allowed:
                 continue
-            right = next((name for name in allowed if name.lower() == str(value).lower().replace("-", "")), None)
+            right = next(
+                (name for name in allowed if name.lower() == str(value).lower().replace("-", "")), None
+            )
             yield subject.finding(
                 "config-value",
                 ERROR,

@@ -58,6 +58,7 @@ FINDINGS: Mapping[str, str] = {
     "whole-device": "the whole device is taken, whatever minimum is asked for",
     "class-unknown": "the DeviceClass is not among the given objects",
     "template-missing": "the ResourceClaimTemplate is not in the pod's namespace",
+    "claim-found": "a claim or template a pod refers to in an old way does exist",
     "claim-missing": "the ResourceClaim is not in the pod's namespace",
     "claim-unused": "a claim that no container uses: a device is held and not seen",
     "request-missing": "a container names a request its claim does not have",

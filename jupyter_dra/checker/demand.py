@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from jupyter_dra.checker.podrules import claim_source, spec_of
+from jupyter_dra.checker.podrules import claim_source, containers, device_limits, spec_of
 from jupyter_dra.checker.subjects import Subject, dig, listed
 from jupyter_dra.checker.world import World
 from jupyter_dra.validation import to_v1
@@ -34,6 +34,10 @@ def devices_needed(subjects: Iterable[Subject], world: World) -> int | None:
             if count is None:
                 return None
             total += count * (replicas if template is not None else 1)
+        for _, container in containers(subject):
+            # A plugin's resource is a device too, whoever hands it out.
+            for amount in device_limits(container).values():
+                total += replicas * (int(str(amount)) if str(amount).isdigit() else 0)
     for subject in subjects:
         key = (subject.home, subject.name or "")
         if subject.is_dra and subject.kind == "ResourceClaim" and key not in counted:

@@ -91,7 +91,8 @@ class CheckResult:
     """The outcome of a check.
 
     ``fixed`` is the mended text, or a mapping from file to text; None when no repair was asked for. ``undecided`` are
-    the findings a person must settle. ``target`` is the Kubernetes minor version judged for.
+    the findings a person must settle, ``repaired`` those of the given text that are gone in the mended one; then
+    ``findings`` are what is left. ``target`` is the Kubernetes minor version judged for.
     """
 
     findings: tuple[Finding, ...]
@@ -101,12 +102,12 @@ class CheckResult:
     fixed: str | Mapping[str, str] | None = None
     undecided: tuple[Finding, ...] = ()
     server_says: tuple[ServerAnswer, ...] | None = None
-    repaired: bool = False
+    repaired: tuple[Finding, ...] = ()
 
     @property
     def clean(self) -> bool:
         """No errors; after a repair: none in the mended text, and nothing left to decide."""
-        if self.repaired and self.undecided:
+        if self.undecided:
             return False
         return not any(finding.severity == ERROR for finding in self.findings)
 
@@ -116,7 +117,9 @@ class CheckResult:
         if self.server_says is None:
             return None
         refused = {(f.document, f.item) for f in self.findings if f.server is not None}
-        return any(answer.accepted == ((answer.document, answer.item) in refused) for answer in self.server_says)
+        return any(
+            answer.accepted == ((answer.document, answer.item) in refused) for answer in self.server_says
+        )
 
     def count(self, severity: str) -> int:
         return sum(finding.severity == severity for finding in self.findings)
@@ -142,6 +145,7 @@ class CheckResult:
             "findings": [finding.as_dict() for finding in self.findings],
             "fixed": dict(self.fixed) if isinstance(self.fixed, Mapping) else self.fixed,
             "undecided": [finding.as_dict() for finding in self.undecided],
+            "repaired": [finding.as_dict() for finding in self.repaired],
         }
         if self.server_says is not None:
             result["server_says"] = [answer.as_dict() for answer in self.server_says]

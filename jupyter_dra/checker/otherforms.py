@@ -63,7 +63,12 @@ def check_requirement(subject: Subject, steps: Steps, values: Mapping[str, Any])
     except RequirementError as error:
         inner: Steps = tuple(part for part in (error.path or "").split(".") if part)
         yield subject.finding(
-            "requirement", ERROR, error.message, (*steps, *inner), fix=error.next_step, why="No claim can be made of it."
+            "requirement",
+            ERROR,
+            error.message,
+            (*steps, *inner),
+            fix=error.next_step,
+            why="No claim can be made of it.",
         )
 
 
@@ -149,7 +154,8 @@ def _profile_resources(
 def check_rights(subjects: list[Subject]) -> Iterator[Finding]:
     """Rights on namespaces that let their holder grant himself admin access."""
     claims = any(
-        "resourceclaims" in (rule.get("resources") or ()) and POWERS | {"create"} & set(rule.get("verbs") or ())
+        "resourceclaims" in (rule.get("resources") or ())
+        and POWERS | {"create"} & set(rule.get("verbs") or ())
         for subject in subjects
         if subject.kind in {"Role", "ClusterRole"}
         for rule in listed(subject.value, ("rules",))
@@ -171,6 +177,24 @@ def check_rights(subjects: list[Subject]) -> Iterator[Finding]:
                 )
 
 
+def check_parameters(subjects: list[Subject]) -> Iterator[Finding]:
+    """References of old driver parameters to claims that no document defines."""
+    names = {(subject.home, subject.name) for subject in subjects if subject.is_claim}
+    names |= {
+        (subject.home, str(entry.get("name")))
+        for subject in subjects
+        if subject.pod_steps is not None
+        for entry in listed(subject.value, (*subject.pod_spec_steps, "resourceClaims"))
+    }
+    for subject in subjects:
+        if not subject.api_version.startswith("gpu.resource.nvidia.com/"):
+            continue
+        wanted = dig(subject.value, ("spec",)).get("gpuClaimName")
+        if wanted and (subject.home, wanted) not in names:
+            text = f"gpuClaimName refers to {wanted}, which no document defines."
+            yield subject.finding("claim-missing", ERROR, text, ("spec", "gpuClaimName"))
+
+
 def check_queues(subjects: list[Subject], world: World, tiers: list[Mapping[str, Any]]) -> Iterator[Finding]:
     """Classes that tiers or claims use and a Kueue configuration does not map."""
     for subject in subjects:
@@ -183,7 +207,10 @@ def check_queues(subjects: list[Subject], world: World, tiers: list[Mapping[str,
         }
         wanted = [str(tier.get("deviceClass") or tier.get("device_class") or "") for tier in tiers]
         wanted += [
-            str(wish.get("deviceClassName") or "") for other in subjects if other.is_claim for _, wish in other.wishes()
+            str(wish.get("deviceClassName") or "")
+            for other in subjects
+            if other.is_claim
+            for _, wish in other.wishes()
         ]
         for name in dict.fromkeys(wanted):
             if name and name not in mapped:

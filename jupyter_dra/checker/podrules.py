@@ -36,10 +36,12 @@ def check_pod(subject: Subject, world: World, target: str) -> Iterator[Finding]:
     where = (*subject.pod_spec_steps, "resourceClaims")
     entries = listed(subject.value, where)
     used = used_claims(subject)
+    declared = {str(entry.get("name")) for entry in entries}
     for index, entry in enumerate(entries):
         name = str(entry.get("name") or "")
         if name and name not in used:
-            yield _unused(subject, (*where, index), name)
+            # A container that names a claim nobody declares may mean this one: then a person must say so.
+            yield _unused(subject, (*where, index), name, sure=set(used) <= declared)
         yield from _source(subject, (*where, index), entry, world)
     yield from _requests(subject, entries, world)
     yield from _tolerations(subject, entries, world)
@@ -57,7 +59,7 @@ def used_claims(subject: Subject) -> dict[str, list[Steps]]:
     return found
 
 
-def _unused(subject: Subject, steps: Steps, name: str) -> Finding:
+def _unused(subject: Subject, steps: Steps, name: str, *, sure: bool) -> Finding:
     regular = [entry for entry in containers(subject) if entry[0][-2] == "containers"]
     target = regular[0] if regular else None
     label = str(target[1].get("name")) if target else "a container"
@@ -68,7 +70,7 @@ def _unused(subject: Subject, steps: Steps, name: str) -> Finding:
         steps,
         why="A device would be allocated and held, and the program would see none.",
         fix=f"Add resources.claims: [{{name: {name}}}] to container {label}.",
-        repair=("use-claim", target[0], name) if target is not None else None,
+        repair=("use-claim", target[0], name) if target is not None and sure else None,
     )
 
 
@@ -78,7 +80,12 @@ def _source(subject: Subject, steps: Steps, entry: Mapping[str, Any], world: Wor
         ("ResourceClaim", claim, world.claims),
         ("ResourceClaimTemplate", template, world.templates),
     ):
-        if name is None or (subject.home, name) in table:
+        if name is None:
+            continue
+        if (subject.home, name) in table:
+            if "source" in entry:
+                text = f"{kind} {name} is there, in namespace {subject.home}."
+                yield subject.finding("claim-found", HINT, text, steps)
             continue
         elsewhere = sorted(namespace for namespace, other in table if other == name)
         field = "resourceClaimName" if kind == "ResourceClaim" else "resourceClaimTemplateName"
@@ -147,7 +154,9 @@ def _tolerations(subject: Subject, entries: list[Mapping[str, Any]], world: Worl
     where = (*subject.pod_spec_steps, "tolerations")
     for index, entry in enumerate(listed(subject.value, where)):
         key = str(entry.get("key") or "")
-        device_like = key in taints or key.startswith(("gpu.nvidia.com/", "gpu.amd.com/", "gpu.intel.com/", "dra.net/"))
+        device_like = key in taints or key.startswith(
+            ("gpu.nvidia.com/", "gpu.amd.com/", "gpu.intel.com/", "dra.net/")
+        )
         if device_like:
             yield subject.finding(
                 "pod-toleration",
@@ -187,7 +196,7 @@ def _device_resources(subject: Subject, has_claims: bool, world: World, target: 
                     WARNING,
                     f"{resource} stands beside a claim: the pod would get two kinds of devices.",
                     where,
-                    why="The plugin and the driver do not know of each other; on one node they may give out the same card.",
+                    why="Plugin and driver do not know of each other; on one node they may give out the same card.",
                     fix=f"Remove {resource}, the claim brings the device.",
                     repair=("drop-resource", steps, resource),
                 )

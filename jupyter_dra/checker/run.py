@@ -121,7 +121,8 @@ def check(
     Raises:
         InputError: a target that is not known.
 
-    >>> check("apiVersion: v1\\nkind: Pod\\nmetadata: {name: p}\\nspec: {containers: []}").as_dict()["findings"][0]["path"]
+    >>> result = check("apiVersion: v1\\nkind: Pod\\nmetadata: {name: p}\\nspec: {containers: []}")
+    >>> result.as_dict()["findings"][0]["path"]
     'spec.containers'
     """
     target = minor_version(target)
@@ -148,7 +149,9 @@ def minor_version(text: str) -> str:
     minor = ".".join(parts[:2])
     if minor not in versions.TARGETS:
         known = ", ".join(versions.TARGETS)
-        raise InputError(f"Kubernetes {text} is not a target this checker knows.", next_step=f"Use one of {known}.")
+        raise InputError(
+            f"Kubernetes {text} is not a target this checker knows.", next_step=f"Use one of {known}."
+        )
     return minor
 
 
@@ -170,15 +173,15 @@ def as_text(source: Any) -> str | Finding:
     return "---\n".join(dump(entry) for entry in entries)
 
 
-def examine(
-    text: str, target: str, inventory: Inventory | None
-) -> tuple[list[Finding], Reading, World]:
+def examine(text: str, target: str, inventory: Inventory | None) -> tuple[list[Finding], Reading, World]:
     """All findings of a text, in its order, with what they rest on."""
     reading = read(text)
     world = build_world(reading.subjects, inventory)
     found = [*reading.problems, *_judge(reading, world, target)]
     rank = {ERROR: 0, "warning": 1, HINT: 2}
-    found.sort(key=lambda one: (one.document, one.item or 0, one.line or 0, one.column or 0, rank[one.severity]))
+    found.sort(
+        key=lambda one: (one.document, one.item or 0, one.line or 0, one.column or 0, rank[one.severity])
+    )
     return unique(found), reading, world
 
 
@@ -210,6 +213,7 @@ def _judge(reading: Reading, world: World, target: str) -> Iterator[Finding]:
     yield from check_pools(reading.subjects, target)
     yield from check_nodes(reading.subjects, world)
     yield from otherforms.check_rights(reading.subjects)
+    yield from otherforms.check_parameters(reading.subjects)
     yield from otherforms.check_queues(reading.subjects, world, tiers)
 
 

@@ -1,4 +1,4 @@
-"""Plain YAML scalars as kubectl reads them: YAML 1.1 by go-yaml v2, whose booleans and octal numbers surprise people."""
+"""Plain YAML scalars as kubectl reads them: YAML 1.1 by go-yaml v2, whose booleans and octals surprise people."""
 
 from __future__ import annotations
 

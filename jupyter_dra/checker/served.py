@@ -141,7 +141,9 @@ def _unknown_kind(subject: Subject, target: str) -> Iterator[Finding]:
             ERROR,
             f"There is no {subject.kind} in {subject.api_version}.",
             ("apiVersion",),
-            server=ServerText(404, f'no matches for kind "{subject.kind}" in version "{subject.api_version}"'),
+            server=ServerText(
+                404, f'no matches for kind "{subject.kind}" in version "{subject.api_version}"'
+            ),
             fix=f"Write {GROUP}/v1." if subject.kind in versions.KINDS else advice.way_from_alpha(subject),
         )
         return
@@ -164,7 +166,9 @@ def _not_served(subject: Subject, target: str) -> Iterator[Finding]:
             ERROR,
             f"Kubernetes {target} does not serve {subject.kind} in {subject.api_version}.",
             where,
-            server=ServerText(404, f'no matches for kind "{subject.kind}" in version "{subject.api_version}"'),
+            server=ServerText(
+                404, f'no matches for kind "{subject.kind}" in version "{subject.api_version}"'
+            ),
             fix=f"Write {GROUP}/v1." if target != "1.37" or subject.version != "v1" else None,
             repair="migrate" if subject.version.startswith("v1beta") else None,
         )
@@ -210,7 +214,12 @@ def _explain(subject: Subject, problem: Problem, server: ServerText) -> Iterator
             fix=f'Write "{node.text}" in quotes.',
             repair=("quote", steps),
         )
-    elif problem.code == "wrong-type" and node is not None and node.plain and "of type string" in problem.text + "g":
+    elif (
+        problem.code == "wrong-type"
+        and node is not None
+        and node.plain
+        and "of type string" in problem.text + "g"
+    ):
         yield from _unquoted(subject, problem, node, server)
     else:
         yield subject.finding(
@@ -277,10 +286,13 @@ def _rule_findings(
     if not errors:
         return
     broken = {problem.path for problem in decoded.problems if not problem.strict}
+    lost = [problem.steps for problem in decoded.problems if problem.strict]
     text = status_text(known.kind, known.group, str(meta.get("name") or ""), errors)
     for error in errors:
         if error.path in broken or any(path.startswith(error.path + ".") for path in broken):
             continue  # the value was lost in decoding, and that is said already
+        if len(error.steps) > 2 and any(steps[: len(error.steps)] == error.steps for steps in lost):
+            continue  # what stands there has a wrong name, which is said with the right one
         yield rule_finding(subject, error, ServerText(422, text))
 
 
@@ -295,6 +307,14 @@ def rule_finding(subject: Subject, error: FieldError, server: ServerText) -> Fin
     if error.rule == "cel":
         spot = advice.selector_spot(subject, steps, error)
     return subject.finding(
-        code, ERROR, message, steps, path=error.path, why=why, fix=fix, server=server, spot=spot,
+        code,
+        ERROR,
+        message,
+        steps,
+        path=error.path,
+        why=why,
+        fix=fix,
+        server=server,
+        spot=spot,
         repair=advice.repair_for_rule(subject, error),
     )

@@ -77,7 +77,9 @@ def _check_counters(members: list[Subject]) -> Iterator[Finding]:
                 name = str(use.get("counterSet"))
                 unknown = [key for key in dig(use, ("counters",)) if key not in sets.get(name, {})]
                 if name not in sets or unknown:
-                    what = f"counter set {name}" if name not in sets else f"counter {unknown[0]} in set {name}"
+                    what = (
+                        f"counter set {name}" if name not in sets else f"counter {unknown[0]} in set {name}"
+                    )
                     yield member.finding(
                         "counter-unknown",
                         ERROR,
@@ -102,13 +104,17 @@ def check_nodes(subjects: Iterable[Subject], world: World) -> Iterator[Finding]:
     for subject in subjects:
         if subject.is_dra and subject.kind == "ResourceSlice":
             node = dig(subject.view, ("spec",)).get("nodeName")
-            published[str(node)] = published.get(str(node), 0) + len(listed(subject.view, ("spec", "devices")))
+            published[str(node)] = published.get(str(node), 0) + len(
+                listed(subject.view, ("spec", "devices"))
+            )
     for subject in subjects:
         if subject.kind != "Node" or subject.group:
             continue
         name = subject.name or ""
         for resource, amount in world.plugins.get(name, {}).items():
-            if published.get(name) and resource.startswith(("nvidia.com/", "amd.com/", "intel.com/", "google.com/")):
+            if published.get(name) and resource.startswith(
+                ("nvidia.com/", "amd.com/", "intel.com/", "google.com/")
+            ):
                 yield subject.finding(
                     "plugin-and-dra",
                     WARNING,

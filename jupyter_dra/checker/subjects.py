@@ -230,7 +230,9 @@ def listed(value: Any, steps: Steps) -> list[Mapping[str, Any]]:
     return [entry if isinstance(entry, Mapping) else {} for entry in found]
 
 
-def read_subjects(document: Document, value: Any, base: Steps = (), item: int | None = None) -> Iterator[Subject]:
+def read_subjects(
+    document: Document, value: Any, base: Steps = (), item: int | None = None
+) -> Iterator[Subject]:
     """The objects of a document; a List yields its items."""
     if not isinstance(value, Mapping):
         return

@@ -47,7 +47,9 @@ class Spot:
 class TextProblem(Exception):
     """The text (or one document of it) cannot be read; becomes a finding with line and column."""
 
-    def __init__(self, code: str, message: str, spot: Spot | None = None, *, why: str = "", fix: str = "") -> None:
+    def __init__(
+        self, code: str, message: str, spot: Spot | None = None, *, why: str = "", fix: str = ""
+    ) -> None:
         super().__init__(message)
         self.code = code
         self.message = message
@@ -123,12 +125,13 @@ class Tree:
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """One document: ``index`` counts those with content from 0; ``text`` is the whole source."""
+    """One document: ``index`` counts those with content from 0; ``text`` is the whole source, span its part of it."""
 
     index: int
     tree: Tree
     text: str = field(repr=False)
     limits: Limits = field(default=Limits(), repr=False)
+    span: tuple[int, int] = (0, 0)
 
     def value(self) -> Any:
         """Plain values as kubectl would send them; raises TextProblem for alias bombs and odd keys."""
@@ -164,7 +167,9 @@ class _Builder:
         self.seen += 1
         if self.seen > self.limits.most_nodes:
             text = f"The document unfolds to more than {self.limits.most_nodes:,} values."
-            raise TextProblem("yaml-alias", text, node.start, fix="Write it without nested aliases, or split it.")
+            raise TextProblem(
+                "yaml-alias", text, node.start, fix="Write it without nested aliases, or split it."
+            )
         if depth > self.limits.most_depth:
             raise too_deep(node.start, self.limits)
         real = node.real()
@@ -186,7 +191,9 @@ class _Builder:
             else:
                 pairs.append((key_text(key), self.build(value, depth + 1)))
         names = [name for name, _ in pairs]
-        doubles = tuple(dict.fromkeys(name for name in names if names.count(name) > 1)) if _repeats(names) else ()
+        doubles = (
+            tuple(dict.fromkeys(name for name in names if names.count(name) > 1)) if _repeats(names) else ()
+        )
         return ParsedObject({**merged, **dict(pairs)}, doubles)
 
     def merge(self, value: Tree, depth: int) -> dict[str, Any]:
@@ -221,7 +228,9 @@ def read_documents(text: str, limits: Limits | None = None) -> Iterator[Document
     if odd is not None:
         spot = spot_at(text, odd.start())
         shown = f"U+{ord(odd.group()):04X}"
-        raise TextProblem("not-text", f"The text holds the character {shown}, which YAML does not allow.", spot)
+        raise TextProblem(
+            "not-text", f"The text holds the character {shown}, which YAML does not allow.", spot
+        )
     count = 0
     for start, end in _chunks(text):
         chunk = text[start:end]
@@ -262,7 +271,7 @@ def _read_chunk(text: str, chunk: str, start: int, number: int, limits: Limits) 
         return problem
     except yaml.YAMLError as error:
         return explain(error, body, offset, first.line - 1)
-    return Document(number, tree, text, limits)
+    return Document(number, tree, text, limits, (start, start + len(chunk)))
 
 
 def _compose(body: str, offset: int, lines: int, limits: Limits) -> Tree:
@@ -304,7 +313,9 @@ class _Composer:
             self.add(self.alias(event))
         elif name in {"MappingStartEvent", "SequenceStartEvent"}:
             kind = "map" if name == "MappingStartEvent" else "list"
-            node = Tree(kind, self.spot(event.start_mark), self.spot(event.end_mark), flow=bool(event.flow_style))
+            node = Tree(
+                kind, self.spot(event.start_mark), self.spot(event.end_mark), flow=bool(event.flow_style)
+            )
             self.mark(node, event)
             self.add(node)
             self.open.append(node)
@@ -388,18 +399,24 @@ def explain(error: yaml.YAMLError, body: str, offset: int, lines: int) -> TextPr
         at = source.find("\t")
         spot = Spot(max(index + offset - column + at, 0), line + lines + 1, at + 1)
         text = "A tab stands where YAML needs spaces."
-        return TextProblem("yaml-tab", text, spot, why="YAML forbids tabs in indentation.", fix="Replace it by spaces.")
+        return TextProblem(
+            "yaml-tab", text, spot, why="YAML forbids tabs in indentation.", fix="Replace it by spaces."
+        )
     if "mapping values are not allowed" in problem:
         text = "A second colon, or a line that is indented too far."
         fix = "Quote the value if it holds ': ', or put the field at the depth of its neighbors."
         return TextProblem("yaml-syntax", text, spot, why=problem, fix=fix)
     if "did not find expected key" in problem or "expected <block end>" in problem:
         text = "This line is not indented like its neighbors."
-        return TextProblem("yaml-syntax", text, spot, why=problem, fix="Indent the fields of one object alike.")
+        return TextProblem(
+            "yaml-syntax", text, spot, why=problem, fix="Indent the fields of one object alike."
+        )
     if "could not find expected ':'" in problem:
         text = "A field name without a colon."
         return TextProblem("yaml-syntax", text, spot, why=problem, fix="Write 'name: value'.")
     if "quoted scalar" in problem or "unexpected end of stream" in problem:
-        return TextProblem("yaml-syntax", "A quoted text is not closed.", spot, why=problem, fix="Close the quotes.")
+        return TextProblem(
+            "yaml-syntax", "A quoted text is not closed.", spot, why=problem, fix="Close the quotes."
+        )
     where = f" after {before.strip()!r}" if before.strip() else ""
     return TextProblem("yaml-syntax", f"This is not valid YAML{where}.", spot, why=problem)

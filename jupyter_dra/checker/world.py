@@ -1,4 +1,4 @@
-"""What is known around the checked objects: devices, classes, claims and namespaces, of the text and of an inventory."""
+"""What is known around the checked objects: devices, classes, claims, namespaces, of the text and an inventory."""
 
 from __future__ import annotations
 
@@ -18,12 +18,13 @@ MOST_SAMPLES = 400
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """One kind of device: how selectors see it, how many there are, and one of its names."""
+    """One kind of device: how selectors see it, how many there are, one of its names; ``kind`` from the catalog."""
 
     driver: str
     device: Mapping[str, Any]
     count: int
     name: str
+    kind: str | None = None
 
     def attribute(self, name: str) -> Any:
         """The value of an attribute by its key, or None."""
@@ -63,6 +64,12 @@ class World:
     def of_domain(self, domain: str) -> list[Sample]:
         """Devices whose driver is the domain."""
         return [sample for sample in self.samples if sample.driver == domain]
+
+    def named_after(self, class_name: str) -> list[Sample]:
+        """The devices a class that is not known probably covers: drivers name their first class after themselves."""
+        if class_name == "mig.nvidia.com":
+            return [sample for sample in self.of_domain("gpu.nvidia.com") if sample.kind in {None, "part"}]
+        return [sample for sample in self.of_domain(class_name) if sample.kind not in {"part", "other"}]
 
     def in_class(self, name: str) -> list[Sample] | None:
         """The devices a class covers; None where the class is not known."""
@@ -112,7 +119,13 @@ def build_world(subjects: Iterable[Subject], inventory: Inventory | None) -> Wor
     world.real = bool(world.samples)
     if not world.samples:
         world.samples = [
-            Sample(entry.driver, entry.as_device(), 0, str(entry.attributes.get("productName") or entry.driver))
+            Sample(
+                entry.driver,
+                entry.as_device(),
+                0,
+                str(entry.attributes.get("productName") or entry.driver),
+                entry.kind,
+            )
             for entry in SPECIMENS
         ]
     return world
@@ -156,7 +169,9 @@ def _add_slices(world: World, subjects: Iterable[Subject]) -> None:
 def _mappings(value: Any) -> dict[str, Any]:
     if not isinstance(value, Mapping):
         return {}
-    return {str(name): entry for name, entry in value.items() if isinstance(entry, Mapping) and len(entry) > 0}
+    return {
+        str(name): entry for name, entry in value.items() if isinstance(entry, Mapping) and len(entry) > 0
+    }
 
 
 def _add_object(world: World, subject: Subject) -> None:
