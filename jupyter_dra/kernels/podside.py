@@ -38,7 +38,7 @@ LINE_LIMIT = 512 * 1024
 CONNECTIONS = 128
 RESTARTS = 3  # unasked deaths within RESTART_WINDOW after which the kernel stays dead
 RESTART_WINDOW = 600.0
-PATIENCE_ATTACHED = 15.0  # seconds a server has to decide about a dead kernel
+DECISION_SECONDS = 15.0  # what a server has to decide about a dead kernel
 PATIENCE_ALONE = 2.0
 HOLD_LIMIT = 900.0
 BUSY_PERCENT = 5  # a device above this is in use
@@ -107,6 +107,7 @@ class Podside:
         self.connections = 0
         self.held = bool(options.hold)
         self.ready = False
+        self.blind = bool(config.get("curve"))  # encrypted status messages cannot be read: never judged idle
         self.busy: set[str] = set()
         self.told_activity = "starting"
         self.active_at = time.monotonic()
@@ -204,6 +205,9 @@ class Podside:
         pid = self.kernel.pid
         topic = b"kernel" if "ipykernel" in " ".join(self.config["argv"]) else b""
         await self.socket_ready("iopub", 600.0)
+        if self.blind:
+            self.on_status("subscribed", "", "")
+            return
         while self.kernel.pid == pid and pid is not None:
             try:
                 await podkernel.watch_status(self.kernel.socket_path("iopub"), topic, self.on_status)
@@ -288,7 +292,9 @@ class Podside:
     def decide(self, seconds: float) -> None:
         death = self.kernel.last_death or {}
         crashed = not death.get("requested") and death.get("code") != "exited"
-        patience = PATIENCE_ALONE if crashed and not self.clients else PATIENCE_ATTACHED
+        patience = PATIENCE_ALONE
+        if self.clients or not crashed:
+            patience = float(self.config.get("decision_seconds", DECISION_SECONDS))
         if seconds < patience:
             return
         if crashed and self.may_restart() and self.config.get("autorestart", True):
@@ -298,7 +304,7 @@ class Podside:
 
     def idle_since(self) -> float | None:
         """Since when nothing used kernel or device; None while in use or when it cannot be told."""
-        if self.held or (self.kernel.pid is not None and (self.busy or not self.ready)):
+        if self.held or (self.kernel.pid is not None and (self.busy or self.blind or not self.ready)):
             return None
         return self.active_at
 

@@ -40,6 +40,7 @@ class KernelPods:
         port: the port podside listens on; 0 takes a free one (tests).
         curve: encrypt the kernel's messages with CurveZMQ too; None: where the relay has no Unix sockets.
         usage_seconds: how often podside reads the device's figures.
+        decision_seconds: how long podside waits for a server to decide about a kernel that ended.
     """
 
     def __init__(
@@ -49,11 +50,13 @@ class KernelPods:
         port: int = PORT,
         curve: bool | None = None,
         usage_seconds: float = 5.0,
+        decision_seconds: float = 15.0,
     ) -> None:
         self.python = python
         self.port = port
         self.curve = sys.platform == "win32" if curve is None else curve
         self.usage_seconds = usage_seconds
+        self.decision_seconds = decision_seconds
 
     def materials(
         self,
@@ -98,6 +101,7 @@ class KernelPods:
             "facts": dict(facts),
             "autorestart": autorestart,
             "usage_seconds": self.usage_seconds,
+            "decision_seconds": self.decision_seconds,
         }
         text = json.dumps(config).encode()
         if len(text) > FACTS_LIMIT:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -105,12 +104,12 @@ def outside(shell: InteractiveShell, tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 
 @pytest.fixture
-def inside(shell: InteractiveShell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+def inside(shell: InteractiveShell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     facts = {"kind": "SessionFacts", "session": "bert-9d4fk", "name": "bert", "devices": [DEVICE]}
     (tmp_path / "session.json").write_text(json.dumps(facts))
     monkeypatch.setenv("JUPYTER_DRA_RUN_DIR", str(tmp_path))
     shell.register_magics(DRAMagics(shell, None))
-    yield tmp_path
+    return tmp_path
 
 
 def dra(shell: InteractiveShell, line: str = "") -> Any:

@@ -1,0 +1,145 @@
+"""Device figures: a fake NVML at its C boundary, the simulation of the local cluster, and honest gaps."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+KERNELS = Path(__file__).resolve().parents[2] / "jupyter_dra" / "kernels"
+SOURCE = Path(__file__).parent / "data" / "fake_nvml.c"
+
+
+@pytest.fixture(scope="module")
+def podusage() -> ModuleType:
+    """The module as podside loads it: a file, no package."""
+    spec = importlib.util.spec_from_file_location("podusage", KERNELS / "podusage.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory: pytest.TempPathFactory) -> str:
+    compiler = shutil.which("cc") or shutil.which("gcc")
+    if compiler is None:
+        pytest.skip("no C compiler")
+    path = tmp_path_factory.mktemp("nvml") / "libnvidia-ml.so.1"
+    subprocess.run([compiler, "-shared", "-fPIC", "-o", str(path), str(SOURCE)], check=True, timeout=60)
+    return str(path)
+
+
+def device(uuid: str) -> dict[str, Any]:
+    return {"name": "gpu-0", "attributes": {"gpu.nvidia.com/uuid": {"string": uuid}}}
+
+
+def test_figures_are_those_of_the_allocated_device_and_of_the_kernels_processes(
+    podusage: ModuleType, library: str, tmp_path: Path
+) -> None:
+    usage, seen = podusage.Sampler(str(tmp_path), library).sample([device("GPU-one")], [4242])
+    assert usage["source"] == "nvml"
+    assert usage["memory_used_bytes"] == 9 << 30
+    assert usage["memory_total_bytes"] == 80 << 30
+    assert usage["utilisation_percent"] == 87
+    assert usage["by_kernel"] == [{"memory_used_bytes": 2 << 30}]
+    assert usage["why_missing"] is None
+    assert [entry["uuid"] for entry in seen["devices"]] == ["GPU-one", "GPU-two", "MIG-a", "MIG-b"]
+
+
+def test_a_part_tells_its_memory_and_says_that_use_is_not_known(
+    podusage: ModuleType, library: str, tmp_path: Path
+) -> None:
+    usage, _seen = podusage.Sampler(str(tmp_path), library).sample([device("MIG-a")], [])
+    assert usage["memory_used_bytes"] == 9 << 30
+    assert usage["utilisation_percent"] is None
+    assert usage["why_missing"] == "not-on-a-part"
+
+
+def test_what_the_driver_does_not_permit_is_said(podusage: ModuleType, library: str, tmp_path: Path) -> None:
+    usage, _seen = podusage.Sampler(str(tmp_path), library).sample([device("GPU-two")], [])
+    assert usage["memory_used_bytes"] is None
+    assert usage["why_missing"] == "not-permitted"
+
+
+def test_an_allocated_device_that_cannot_be_seen_gives_no_figures_of_others(
+    podusage: ModuleType, library: str, tmp_path: Path
+) -> None:
+    usage, seen = podusage.Sampler(str(tmp_path), library).sample([device("GPU-gone")], [])
+    assert usage["why_missing"] == "no-device"
+    assert usage["memory_used_bytes"] is None
+    assert len(seen["devices"]) == 4
+
+
+def test_without_any_library_nothing_is_zero(
+    podusage: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    usage, seen = podusage.Sampler(str(tmp_path), str(tmp_path / "none.so")).sample([], [])
+    assert usage["why_missing"] == "no-library"
+    assert usage["memory_used_bytes"] is None
+    assert usage["by_kernel"] is None
+    assert seen is None
+
+
+def test_nvidia_smi_is_asked_where_the_library_is_missing(
+    podusage: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tool = tmp_path / "nvidia-smi"
+    tool.write_text(
+        f"#!{sys.executable}\nprint('GPU-one, NVIDIA L4, 1024, 23034, 7')\nprint('GPU-x, L4, 0, 9, [N/A]')\n"
+    )
+    tool.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    usage, _seen = podusage.Sampler(str(tmp_path), str(tmp_path / "none.so")).sample([device("GPU-one")], [])
+    assert usage["source"] == "nvidia-smi"
+    assert usage["memory_used_bytes"] == 1 << 30
+    assert usage["utilisation_percent"] == 7
+
+
+def test_simulated_figures_are_marked_and_network_cards_left_out(
+    podusage: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "figures.json"
+    monkeypatch.setenv("JUPYTER_DRA_SIMULATED_USAGE", str(path))
+    sampler = podusage.Sampler(str(tmp_path))
+    waiting, _seen = sampler.sample([], [])
+    assert waiting["why_missing"] == "not-known"
+    gpu = {"uuid": "GPU-s", "memory_used_bytes": 5, "memory_total_bytes": 10, "utilisation_percent": 50}
+    path.write_text(json.dumps({"devices": [gpu, {"uuid": "", "memory_total_bytes": None}, "x"]}))
+    usage, seen = sampler.sample([], [])
+    assert usage["simulated"] is True
+    assert (usage["memory_used_bytes"], usage["memory_total_bytes"], usage["utilisation_percent"]) == (
+        5,
+        10,
+        50,
+    )
+    assert [entry["uuid"] for entry in seen["devices"]] == ["GPU-s"]
+    path.write_text("{" * 100_000)
+    assert sampler.sample([], [])[0]["why_missing"] == "not-known"
+
+
+def test_the_pod_files_import_the_standard_library_only() -> None:
+    import ast
+
+    ours = {"podkernel", "podusage", "podside"}
+    root = KERNELS.parent
+    for path in (
+        *KERNELS.glob("pod*.py"),
+        *(root / "widgets" / name for name in ("plain.py", "held.py", "card.py")),
+    ):
+        for node in ast.walk(ast.parse(path.read_text())):
+            names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+            if isinstance(node, ast.ImportFrom) and node.level == 0:
+                names = [node.module or ""]
+            for name in names:
+                top = name.split(".")[0]
+                assert top in sys.stdlib_module_names or top in ours, (path.name, name)
