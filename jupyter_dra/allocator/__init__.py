@@ -3,6 +3,7 @@
 from jupyter_dra.allocator.allocate import allocate
 from jupyter_dra.allocator.attempt import DEFAULT_BUDGET, Attempt, NodeView, Outcome
 from jupyter_dra.allocator.features import Features
+from jupyter_dra.allocator.groups import NodeGroup
 from jupyter_dra.allocator.kinds import DeviceEntry, DeviceKind
 from jupyter_dra.allocator.occupancy import Hold
 from jupyter_dra.allocator.pools import PoolView
@@ -22,6 +23,7 @@ __all__ = [
     "DeviceKind",
     "Features",
     "Hold",
+    "NodeGroup",
     "NodeView",
     "Outcome",
     "PoolView",

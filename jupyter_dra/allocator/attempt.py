@@ -26,12 +26,24 @@ _SCALARS = ("string", "int", "bool", "version")
 
 
 class NodeView:
-    """A node as the allocator sees it: its pools in order. ``plain`` as for :class:`PoolView`."""
+    """A node as the allocator sees it: its pools in order. ``plain`` as for :class:`PoolView`.
 
-    __slots__ = ("labels", "name", "plain", "pools")
+    ``order`` is its place among all nodes, ``tag`` what the caller noted about it (None where nothing).
+    """
 
-    def __init__(self, name: str, labels: Mapping[str, str], pools: tuple[PoolView, ...]) -> None:
+    __slots__ = ("labels", "name", "order", "plain", "pools", "tag")
+
+    def __init__(
+        self,
+        name: str,
+        labels: Mapping[str, str],
+        pools: tuple[PoolView, ...],
+        order: int = 0,
+        tag: str | None = None,
+    ) -> None:
         self.name = name
+        self.order = order
+        self.tag = tag
         self.labels = labels
         self.pools = pools
         self.plain = all(pool.plain for pool in pools)

@@ -32,6 +32,7 @@ class PoolView:
         "invalid",
         "kinds",
         "late",
+        "local",
         "name",
         "now",
         "per_device",
@@ -59,6 +60,8 @@ class PoolView:
         self.per_device = any(slice.per_device for slice in slices)
         special = any(device.kind.shared or device.kind.consumes for device in self.devices)
         hidden = self.late and not features.binding_conditions
+        # Whether every device belongs to one node; else other nodes may see some of them too.
+        self.local = all(slice.scope.node_name is not None for slice in slices) and not self.per_device
         self.plain = not (incomplete or self.invalid or special or self.per_device or hidden)
         self.empty = PoolState(self, {})
         self.now = self.empty

@@ -76,7 +76,13 @@ class _Attempt:
             need is not None and need.drifting for token in site.tokens for need in token.needs
         )
         self.shortcuts = (
-            features.repairs.complete and not drifting and not any(token.fails for token in site.tokens)
+            features.repairs.complete
+            and not drifting
+            and not any(token.fails for token in site.tokens)
+            # An All request that a constraint forbids is an error: a branch cut could be the one that raises it.
+            and not any(
+                body.all and body.index in c.bodies for c in claims.constraints for body in claims.bodies
+            )
         )
 
     # Preparation: validateDeviceRequest and the limit of 32 results per claim.

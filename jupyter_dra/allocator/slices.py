@@ -20,6 +20,7 @@ class SliceEntry:
         "count",
         "counter_sets",
         "devices",
+        "distinct",
         "driver",
         "generation",
         "kinds",
@@ -54,6 +55,8 @@ class SliceEntry:
         )
         self.devices: tuple[DeviceEntry, ...] = ()
         self.kinds: tuple[int, ...] = ()
+        # Whether no two devices share a name.
+        self.distinct = True
 
     def fill(
         self, devices: Iterable[Mapping[str, Any]], kinds: KindTable, rules: Iterable[DeviceTaintRule]
@@ -70,16 +73,12 @@ class SliceEntry:
             found.append(DeviceEntry(id, kind, own, self))
         self.devices = tuple(found)
         self.kinds = tuple(device.kind.number for device in found)
+        self.distinct = len({device.id.device for device in found}) == len(found)
 
     @property
     def key(self) -> tuple[str, str]:
         """Driver and pool: what groups slices."""
         return self.driver, self.pool
-
-    @property
-    def alone(self) -> bool:
-        """True where no other slice can repeat a device of this one, nor it itself."""
-        return self.count == 1 and len({device.id.device for device in self.devices}) == len(self.devices)
 
     def relevant(self, node: str, labels: Mapping[str, str]) -> bool:
         """Tell whether the slice concerns a node (``pools_incubating.go``)."""

@@ -10,6 +10,7 @@ from typing import Any
 
 from jupyter_dra.allocator.attempt import Attempt, NodeView
 from jupyter_dra.allocator.features import Features
+from jupyter_dra.allocator.groups import GroupIndex, NodeGroup
 from jupyter_dra.allocator.kinds import DeviceEntry, KindTable
 from jupyter_dra.allocator.matching import SelectorTable
 from jupyter_dra.allocator.occupancy import Hold, PoolState, holds_of
@@ -45,6 +46,8 @@ class ClusterState:
         self.population: Counter[int] = Counter()
         # One device of each kind that was ever published, by the kind's number.
         self.samples: dict[int, DeviceEntry] = {}
+        # Devices per kind, outdated slices left out, each identity once.
+        self.published: Counter[int] = Counter()
         self.revision = 0
         self._labels: dict[str, Mapping[str, str]] = {}
         self._explicit_nodes = False
@@ -56,6 +59,11 @@ class ClusterState:
         self._shared_views: dict[tuple[str, ...], PoolView] = {}
         self._views_by_pool: dict[PoolKey, dict[int, PoolView]] = {}
         self._nodes_by_pool: dict[PoolKey, set[str]] = {}
+        self._counted: dict[PoolKey, tuple[int, ...]] = {}
+        self._orders: dict[str, int] = {}
+        self._tags: dict[str, str] = {}
+        self._index = GroupIndex()
+        self._touched: set[str] | None = None
         self._attempts: OrderedDict[Any, Attempt] = OrderedDict()
 
     # Objects
@@ -110,19 +118,27 @@ class ClusterState:
         if old is not None:
             self._retaint([old])
 
-    def set_node(self, name: str, labels: Mapping[str, str]) -> None:
-        """Add a node or change its labels. Without any, nodes are inferred from the slices."""
+    def set_node(self, name: str, labels: Mapping[str, str], tag: str | None = None) -> None:
+        """Add a node or change its labels. Without any, nodes are inferred from the slices.
+
+        ``tag`` is a note that keeps the node apart from others (why no pod may go there).
+        """
         if not self._explicit_nodes:
             self._explicit_nodes = True
             self._labels.clear()
             self._forget_all_nodes()
-        if self._labels.get(name) != labels:
+        if self._labels.get(name) != labels or self._tags.get(name) != tag:
             self._labels[name] = dict(labels)
+            if tag is None:
+                self._tags.pop(name, None)
+            else:
+                self._tags[name] = tag
             self._forget_node(name)
         self.revision += 1
 
     def remove_node(self, name: str) -> None:
         self._labels.pop(name, None)
+        self._tags.pop(name, None)
         self._forget_node(name)
         self.revision += 1
 
@@ -130,15 +146,18 @@ class ClusterState:
 
     def node_names(self) -> list[str]:
         """All nodes: those that were set, else those that slices name."""
+        return list(self._known_nodes())
+
+    def _known_nodes(self) -> Mapping[str, object]:
         if self._explicit_nodes:
-            return list(self._labels)
-        names = dict.fromkeys(self._by_node)
+            return self._labels
+        names: dict[str, object] = dict.fromkeys(self._by_node)
         for slice in self._unbound.values():
-            if slice.per_device:
-                names.update(
-                    dict.fromkeys(d.kind.scope.node_name for d in slice.devices if d.kind.scope.node_name)
-                )
-        return list(names)
+            for device in slice.devices if slice.per_device else ():
+                name = device.kind.scope.node_name
+                if name is not None:
+                    names[name] = None
+        return names
 
     def labels(self, node: str) -> Mapping[str, str]:
         return self._labels.get(node, {})
@@ -152,6 +171,26 @@ class ClusterState:
                 self._views_by_pool.setdefault(pool.key, {})[id(pool)] = pool
                 self._nodes_by_pool.setdefault(pool.key, set()).add(name)
         return view
+
+    def groups(self) -> list[NodeGroup]:
+        """All nodes, those that offer the same together; kept up on change."""
+        if self._index.crowded:
+            self._index = GroupIndex()
+            self._touched = None
+        names = self._known_nodes()
+        if self._touched is None:
+            self._index.clear()
+            self._touched = set(names)
+        if self._touched:
+            for name in names:
+                self._order(name)
+        for name in sorted(self._touched, key=self._order):
+            if name in names:
+                self._index.put(self.node(name))
+            else:
+                self._index.remove(name)
+        self._touched.clear()
+        return self._index.groups()
 
     def foreign_node(self, name: str, labels: Mapping[str, str]) -> NodeView:
         """A node that was not set, with labels of its own; not kept."""
@@ -208,10 +247,12 @@ class ClusterState:
 
     def orphans(self) -> Iterator[DeviceEntry]:
         """Devices of current slices that no known node can use."""
-        known = set(self.node_names())
-        for slice in self.current():
-            name = slice.scope.node_name
-            if name is not None and not slice.per_device and name in known:
+        known = self._known_nodes()
+        strays = [
+            slice for name, mine in self._by_node.items() if name not in known for slice in mine.values()
+        ]
+        for slice in (*strays, *self._unbound.values()):
+            if any(other.generation > slice.generation for other in self._pools[slice.key].values()):
                 continue
             for device in slice.devices:
                 scope = device.kind.scope if slice.per_device else slice.scope
@@ -228,7 +269,10 @@ class ClusterState:
         own = self._by_node.get(name, {})
         candidates = [*own.values(), *self._unbound.values()]
         pools = gather(name, labels, candidates, self._pools, self.features, self.holds, self._shared_views)
-        return NodeView(name, labels, pools)
+        return NodeView(name, labels, pools, self._order(name), self._tags.get(name))
+
+    def _order(self, name: str) -> int:
+        return self._orders.setdefault(name, len(self._orders))
 
     def _index_slice(self, entry: SliceEntry) -> None:
         self.slices[entry.name] = entry
@@ -237,6 +281,7 @@ class ClusterState:
             number = device.kind.number
             self.population[number] += 1
             self.samples.setdefault(number, device)
+        self._count(entry.key)
         home = entry.scope.node_name if not entry.per_device else None
         if home is None:
             self._unbound[entry.name] = entry
@@ -257,6 +302,7 @@ class ClusterState:
             del self._pools[entry.key]
         for device in entry.devices:
             self.population[device.kind.number] -= 1
+        self._count(entry.key)
         home = entry.scope.node_name
         if name in self._unbound:
             del self._unbound[name]
@@ -268,6 +314,22 @@ class ClusterState:
             self._forget_node(home)
             self._forget_pool(entry.key)
         self.revision += 1
+
+    def _count(self, key: PoolKey) -> None:
+        """Bring ``published`` up to date for one pool."""
+        before = self._counted.pop(key, ())
+        if before:
+            self.published.subtract(before)
+        slices = self._pools.get(key, {}).values()
+        newest = max((slice.generation for slice in slices), default=0)
+        current = [slice for slice in slices if slice.generation == newest]
+        if len(current) == 1 and current[0].distinct:
+            found = current[0].kinds
+        else:
+            found = tuple({d.id: d.kind.number for slice in current for d in slice.devices}.values())
+        if found:
+            self._counted[key] = found
+            self.published.update(found)
 
     def _release(self, key: str) -> None:
         ids = self._claims.pop(key, ())
@@ -283,6 +345,8 @@ class ClusterState:
         for key in keys:
             for view in self._views_by_pool.get(key, {}).values():
                 view.now = PoolState.of(view, self.holds)
+            if self._touched is not None:
+                self._touched.update(self._nodes_by_pool.get(key, ()))
 
     def _retaint(self, rules: Sequence[DeviceTaintRule]) -> None:
         for entry in list(self.slices.values()):
@@ -298,6 +362,8 @@ class ClusterState:
         self.revision += 1
 
     def _forget_node(self, name: str) -> None:
+        if self._touched is not None:
+            self._touched.add(name)
         view = self._views.pop(name, None)
         if view is None:
             return
@@ -316,6 +382,7 @@ class ClusterState:
             self._forget_node(name)
 
     def _forget_all_nodes(self) -> None:
+        self._touched = None
         self._views.clear()
         self._shared_views.clear()
         self._views_by_pool.clear()

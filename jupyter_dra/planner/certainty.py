@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from jupyter_dra.allocator import NodeView
+from jupyter_dra.allocator import NodeGroup
 from jupyter_dra.claims import labels
 from jupyter_dra.planner.survey import MatchTable
 
@@ -46,10 +46,12 @@ def scales_from_zero(inventory: Inventory, classes: Iterable[str], tiers: Sequen
     return found
 
 
-def plugin_nodes(inventory: Inventory, nodes: Iterable[NodeView]) -> dict[str, dict[str, int]]:
+def plugin_nodes(inventory: Inventory, groups: Iterable[NodeGroup]) -> dict[str, dict[str, int]]:
     """Nodes that also give devices of the same vendor through a device plugin, with the resources and amounts."""
+    if not any(info.plugin_resources for info in inventory.nodes.values()):
+        return {}
     found: dict[str, dict[str, int]] = {}
-    for node in nodes:
+    for node in (view for group in groups for view in group):
         info = inventory.nodes.get(node.name)
         if info is None or not info.plugin_resources:
             continue
@@ -70,11 +72,11 @@ def _same_vendor(resource: str, driver: str) -> bool:
     return driver == domain or driver.endswith("." + domain) or domain.endswith("." + driver)
 
 
-def incomplete_pools(nodes: Iterable[NodeView], matches: MatchTable) -> list[tuple[str, str]]:
+def incomplete_pools(groups: Iterable[NodeGroup], matches: MatchTable) -> list[tuple[str, str]]:
     """Pools being updated that show a matching device, or none at all yet."""
     found: dict[tuple[str, str], None] = {}
-    for node in nodes:
-        for pool in node.pools:
+    for group in groups:
+        for pool in group.sample.pools:
             if pool.incomplete and (not pool.devices or any(map(matches.matches, pool.devices))):
                 found[pool.key] = None
     return list(found)

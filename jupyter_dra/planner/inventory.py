@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from jupyter_dra.allocator import ClusterState
+from jupyter_dra.allocator import ClusterState, NodeGroup
 from jupyter_dra.claims import ClassFacts
 from jupyter_dra.errors import InputError
 from jupyter_dra.model import DeviceID, Node, ResourceQuota
@@ -160,10 +160,10 @@ class Inventory:
         found: tuple[ClassFacts, ...] = self.cached("class-facts", lambda: class_facts(self))
         return found
 
-    def why_not(self, node: str) -> str | None:
-        """Why no pod may go to a node now, or None."""
-        info = self.nodes.get(node)
-        return info.why_not if info is not None else None
+    def groups(self) -> list[NodeGroup]:
+        """All nodes, those that offer the same together; the tag says why no pod may go there."""
+        found: list[NodeGroup] = self.cached("groups", self.state.groups)
+        return found
 
     def claim_of(self, key: str) -> Json | None:
         """A visible claim by ``namespace/name``."""
@@ -190,8 +190,8 @@ class Inventory:
             self.state.set_rule(item)
         elif kind == "Node":
             node = Node.from_dict(item)
-            self.nodes[node.name] = NodeInfo(node)
-            self.state.set_node(node.name, node.labels)
+            info = self.nodes[node.name] = NodeInfo(node)
+            self.state.set_node(node.name, node.labels, info.why_not)
         elif kind == "ResourceQuota":
             self.quotas[key] = ResourceQuota.from_dict(item)
         elif kind == "Pod":

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from jupyter_dra.allocator import Attempt, NodeView
+from jupyter_dra.allocator import Attempt, NodeGroup, NodeView
 from jupyter_dra.errors import AllocationError
 from jupyter_dra.model import NodeSelector
 from jupyter_dra.planner.certainty import Doubt, incomplete_pools, plugin_nodes, scales_from_zero
@@ -17,7 +17,7 @@ from jupyter_dra.planner.wish import Finding, Json, Wish
 if TYPE_CHECKING:
     from jupyter_dra.planner.inventory import Inventory
 
-__all__ = ["Judgement", "Totals", "judge", "ready_nodes"]
+__all__ = ["Judgement", "Totals", "judge"]
 
 # Search steps that one millisecond allows, on a slow machine.
 _STEPS_PER_MS = 100
@@ -33,11 +33,14 @@ class Totals(NamedTuple):
 
 @dataclass(slots=True)
 class Judgement:
-    """A verdict with all that was found out on the way; ``views`` are all nodes, ``ready`` those pods may go to."""
+    """A verdict with all that was found out on the way.
+
+    ``groups`` are all nodes, those that offer the same together; ``ready`` those that pods may go to.
+    """
 
     verdict: str
-    views: list[NodeView]
-    ready: list[NodeView]
+    groups: list[NodeGroup]
+    ready: list[NodeGroup]
     doubts: list[Doubt] = field(default_factory=list)
     findings: list[Finding] = field(default_factory=list)
     now: Survey | None = None
@@ -51,42 +54,43 @@ class Judgement:
     held: tuple[Json, ...] = ()
 
 
-def ready_nodes(inventory: Inventory) -> tuple[list[NodeView], list[NodeView]]:
-    """All nodes, and those a new pod may be placed on."""
-
-    def find() -> tuple[list[NodeView], list[NodeView]]:
-        views = [inventory.state.node(name) for name in inventory.state.node_names()]
-        return views, [view for view in views if inventory.why_not(view.name) is None]
-
-    found: tuple[list[NodeView], list[NodeView]] = inventory.cached("nodes", find)
-    return found
-
-
 def judge(inventory: Inventory, wish: Wish, budget_ms: float | None, tiers: Sequence[Json] = ()) -> Judgement:
     """Decide the verdict of a wish."""
-    views, ready = ready_nodes(inventory)
-    if wish.held:
-        ready = [view for view in ready if all(_allows(claim, view) for claim in wish.held)]
+    groups = inventory.groups()
+    result = Judgement("unknown", groups, [group for group in groups if group.tag is None], held=wish.held)
     broken = wish.broken
     if broken is not None:
-        found = Judgement(broken.verdict, views, ready, held=wish.held)
+        result.verdict = broken.verdict
         if broken.verdict == "unknown":
-            found.doubts += _missing_classes(inventory, ())
-        return found
-    if not wish.typed:
-        return Judgement("fits" if ready else "impossible", views, ready, held=wish.held)
-    budget = None if budget_ms is None else max(1, int(budget_ms * _STEPS_PER_MS))
-    attempt = inventory.state.attempt(wish.typed, budget=budget)
-    result = Judgement("unknown", views, ready, held=wish.held)
-    result.now = survey(attempt, ready)
-    result.empty_attempt = inventory.state.attempt(wish.typed, budget=budget, empty=True)
+            result.doubts += _missing_classes(())
+        return result
+    attempt = None
+    if wish.typed:
+        budget = None if budget_ms is None else max(1, int(budget_ms * _STEPS_PER_MS))
+        attempt = inventory.state.attempt(wish.typed, budget=budget)
+        result.empty_attempt = inventory.state.attempt(wish.typed, budget=budget, empty=True)
+    if wish.held or (attempt is not None and attempt.tokens.by_device):
+        _one_by_one(result)
+    if wish.held:
+        result.ready = [group for group in result.ready if all(_allows(c, group.sample) for c in wish.held)]
+    if attempt is None:
+        result.verdict = "fits" if result.ready else "impossible"
+        return result
+    result.now = survey(attempt, result.ready)
     result.matches = MatchTable(attempt)
     result.wanted = _wanted(attempt)
     result.takes_all = all(attempt.claims.bodies[index].all for index in result.matches.bodies)
     result.counts = _totals(result)
     result.verdict = _verdict(inventory, wish, result, tiers)
-    _say_how_sure(inventory, wish, result, tiers)
+    _say_how_sure(inventory, wish, result)
     return result
+
+
+def _one_by_one(result: Judgement) -> None:
+    """Tell all nodes apart: a unique attribute (or a claim's node) makes equal nodes differ."""
+    result.groups = [NodeGroup.of(view) for group in result.groups for view in group]
+    result.groups.sort(key=lambda group: group.sample.order)
+    result.ready = [group for group in result.groups if group.tag is None]
 
 
 def _verdict(inventory: Inventory, wish: Wish, result: Judgement, tiers: Sequence[Json]) -> str:
@@ -98,10 +102,11 @@ def _verdict(inventory: Inventory, wish: Wish, result: Judgement, tiers: Sequenc
     if fatal is None and not result.ready:
         fatal = _missing_class(inventory, wish)
     if fatal is not None:
-        return _fatal(inventory, wish, result, *fatal, tiers)
+        return _fatal(inventory, wish, result, *fatal)
     if now.fits:
-        result.plugins = plugin_nodes(inventory, (view for _, views in now.fitting for view in views))
-        sure = any(view.name not in result.plugins for _, views in now.fitting for view in views)
+        fitting = [group for _, groups in now.fitting for group in groups]
+        result.plugins = plugin_nodes(inventory, fitting)
+        sure = not result.plugins or any(v.name not in result.plugins for group in fitting for v in group)
         return "fits" if sure and inventory.visibility.all_claims else "unknown"
     if now.exhausted:
         result.doubts.append(_budget_doubt())
@@ -130,10 +135,14 @@ def _nothing_published(inventory: Inventory, wish: Wish) -> list[Finding]:
     """Tell apart: no device of the class anywhere, and a driver that is there but publishes none."""
     found = []
     for name in _classes(wish):
-        if name not in inventory.classes or matching_kinds(inventory, inventory.state.classes[name].selectors):
+        if name not in inventory.classes or matching_kinds(
+            inventory, inventory.state.classes[name].selectors
+        ):
             continue
         message = f"No node publishes a device of class {name}."
-        silent = [slice for slice in inventory.state.current() if not slice.devices and not slice.counter_sets]
+        silent = [
+            slice for slice in inventory.state.current() if not slice.devices and not slice.counter_sets
+        ]
         if silent:
             first = silent[0]
             where = first.scope.node_name or first.pool
@@ -151,17 +160,12 @@ def _nothing_published(inventory: Inventory, wish: Wish) -> list[Finding]:
 
 
 def _fatal(
-    inventory: Inventory,
-    wish: Wish,
-    result: Judgement,
-    error: AllocationError,
-    node: NodeView | None,
-    tiers: Sequence[Json],
+    inventory: Inventory, wish: Wish, result: Judgement, error: AllocationError, node: NodeView | None
 ) -> str:
     if error.kind == "class-missing":
         missing = [name for name in _classes(wish) if name not in inventory.classes]
         if not inventory.classes or not inventory.visibility.classes:
-            result.doubts += _missing_classes(inventory, missing)
+            result.doubts += _missing_classes(missing)
             return "unknown"
         for name in missing:
             result.findings.append(
@@ -204,7 +208,7 @@ def _missing_class(inventory: Inventory, wish: Wish) -> tuple[AllocationError, N
     return None
 
 
-def _say_how_sure(inventory: Inventory, wish: Wish, result: Judgement, tiers: Sequence[Json]) -> None:
+def _say_how_sure(inventory: Inventory, wish: Wish, result: Judgement) -> None:
     rights = inventory.visibility
     doubts = result.doubts
     if not rights.slices:
@@ -234,7 +238,7 @@ def _say_how_sure(inventory: Inventory, wish: Wish, result: Judgement, tiers: Se
 
 def _likely_has_plugin(result: Judgement) -> bool:
     assert result.now is not None
-    return any(views[0].name in result.plugins for _, views in result.now.fitting)
+    return any(group.sample.name in result.plugins for _, groups in result.now.fitting for group in groups)
 
 
 def _budget_doubt() -> Doubt:
@@ -257,7 +261,7 @@ def _zero_doubt(classes: Sequence[str]) -> Doubt:
     )
 
 
-def _missing_classes(inventory: Inventory, names: Sequence[str]) -> list[Doubt]:
+def _missing_classes(names: Sequence[str]) -> list[Doubt]:
     return [
         Doubt(
             "classes-not-given",
@@ -289,18 +293,19 @@ def _totals(result: Judgement) -> Totals:
     matching = free = nodes = 0
     seen: set[int] = set()
     devices: dict[Any, bool] = {}
-    for view in result.ready:
+    for group in result.ready:
         here = 0
+        view = group.sample
         for pool in view.pools:
             count = matches.count_pool(pool, view)
             here += count.matching
-            if pool.per_device:
-                for index, device in enumerate(pool.devices):
-                    if not pool.broken and matches.on_node(pool, device, view) and matches.matches(device):
-                        devices[device.id] = matches.is_free(pool, index)
-            elif id(pool) not in seen:
+            if pool.local:
+                matching += count.matching * len(group)
+                free += count.free * len(group)
+            elif id(pool) not in seen or pool.per_device:
                 seen.add(id(pool))
-                matching += count.matching
-                free += count.free
-        nodes += here > 0
+                for index, device in enumerate(pool.devices) if count.matching else ():
+                    if matches.on_node(pool, device, view) and matches.matches(device):
+                        devices[device.id] = matches.is_free(pool, index)
+        nodes += len(group) if here else 0
     return Totals(matching + len(devices), free + sum(devices.values()), nodes)

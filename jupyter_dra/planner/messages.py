@@ -222,7 +222,7 @@ def _part(inventory: Inventory, judgement: Judgement, line: Line, facts: Sequenc
 
 
 def _short_counters(inventory: Inventory, judgement: Judgement, device: DeviceEntry) -> list[dict[str, Any]]:
-    for view in judgement.views:
+    for view in (view for group in judgement.groups for view in group):
         for pool in view.pools:
             if pool.key == (device.id.driver, device.id.pool):
                 return [
@@ -289,19 +289,28 @@ def _partner(inventory: Inventory, judgement: Judgement, line: Line, facts: Sequ
     alike, needed = _alike(wanted)
     lacking = sum(n for number, n in line.kinds.items() if attribute and _lacks(inventory, number, attribute))
     names = [request.name for request in wanted.claim.spec.requests[1:]]
-    params: dict[str, Any] = {"attribute": attribute, "requests": names, "without_attribute": lacking, "needed": needed}
+    params: dict[str, Any] = {
+        "attribute": attribute,
+        "requests": names,
+        "without_attribute": lacking,
+        "needed": needed,
+    }
     if attribute and lacking == line.devices:
         return params, f"{line.devices:,} do not state {short}"
     if match and alike:
         params["largest"] = _largest_group(judgement, match)
         return params, (
             f"{line.devices:,} have too few with the same {short}: {needed} are needed,"
-            f" the largest group has {params['largest']}" + (f" · {lacking:,} do not state it" if lacking else "")
+            f" the largest group has {params['largest']}"
+            + (f" · {lacking:,} do not state it" if lacking else "")
         )
     if differ and alike and not match:
         return params, f"{line.devices:,} have too few with different {short}"
     with_what = f"no partner on the same {short}" if match else "no partner device"
-    return params, f"{line.devices:,} {with_what} · {', '.join(dict.fromkeys(fact.label for fact in facts[:3]))}"
+    return (
+        params,
+        f"{line.devices:,} {with_what} · {', '.join(dict.fromkeys(fact.label for fact in facts[:3]))}",
+    )
 
 
 def _alike(wanted: WantedClaim) -> tuple[bool, int]:
@@ -309,7 +318,9 @@ def _alike(wanted: WantedClaim) -> tuple[bool, int]:
     shapes = {
         tuple((body.class_name, body.selectors) for body in request) for request in wanted.requests if request
     }
-    needed = sum(min((1 if body.all else body.count for body in request), default=0) for request in wanted.requests)
+    needed = sum(
+        min((1 if body.all else body.count for body in request), default=0) for request in wanted.requests
+    )
     return len(shapes) == 1, needed
 
 
@@ -321,7 +332,7 @@ def _largest_group(judgement: Judgement, attribute: str) -> int:
     """The most matching devices of one node that share a value."""
     assert judgement.matches is not None
     most = 0
-    for view in judgement.ready:
+    for view in (group.sample for group in judgement.ready):
         values: Counter[Any] = Counter()
         for pool in view.pools:
             if not pool.broken:
@@ -336,11 +347,13 @@ def _largest_group(judgement: Judgement, attribute: str) -> int:
 
 def _one_node(inventory: Inventory, judgement: Judgement, line: Line, facts: Sequence[DeviceFacts]) -> _Words:
     assert judgement.matches is not None
-    counts = [judgement.matches.count(view) for view in judgement.ready]
+    counts = [judgement.matches.count(group.sample) for group in judgement.ready]
     most_free = max((count.free for count in counts), default=0)
     most = max((count.matching for count in counts), default=0)
     if judgement.takes_all:
-        return {"needed": "all"}, f"{line.devices:,} are free, but All needs every matching device of a node free."
+        return {
+            "needed": "all"
+        }, f"{line.devices:,} are free, but All needs every matching device of a node free."
     params = {"needed": judgement.wanted, "most_free_on_one_node": most_free, "most_on_one_node": most}
     if most < judgement.wanted:
         return (

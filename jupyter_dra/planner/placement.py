@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from jupyter_dra.allocator import Attempt, NodeView, Outcome
+from jupyter_dra.allocator import Attempt, NodeGroup, NodeView, Outcome
 from jupyter_dra.planner.judge import Judgement
 
 if TYPE_CHECKING:
@@ -30,40 +31,63 @@ def likely_node(judgement: Judgement) -> NodeView | None:
     """The node the scheduler would probably choose: the best score, then the first; None where nothing fits."""
     survey = judgement.now if judgement.now is not None and judgement.now.fits else judgement.empty
     if survey is None:
-        return judgement.ready[0] if judgement.held and judgement.ready else None
-    best: NodeView | None = None
-    best_score = -1
-    for outcome, views in survey.fitting:
+        return judgement.ready[0].sample if judgement.held and judgement.ready else None
+    best: tuple[int, int] | None = None
+    likely: NodeView | None = None
+    for outcome, groups in survey.fitting:
         points = score(outcome)
-        if points > best_score:
-            best, best_score = views[0], points
-    return best
+        for group in groups:
+            first = min(group, key=lambda view: view.order)
+            rank = (-points, first.order)
+            if best is None or rank < best:
+                best, likely = rank, first
+    return likely
 
 
 def list_nodes(
     inventory: Inventory, judgement: Judgement, limit: int | None
 ) -> tuple[list[dict[str, Any]], int]:
-    """Nodes that have a matching device or an answer of their own, and how many are left out."""
+    """Nodes that have a matching device or an answer of their own, best first, and how many are left out."""
     if judgement.now is None or judgement.matches is None:
         return _nodes_of_held(judgement, limit)
-    now = judgement.now.by_node()
-    empty = judgement.empty.by_node() if judgement.empty is not None else {}
+    now = judgement.now.by_group()
+    empty = judgement.empty.by_group() if judgement.empty is not None else {}
     likely = likely_node(judgement)
-    rows: list[tuple[tuple[int, ...], NodeView, str]] = []
-    for position, view in enumerate(judgement.views):
-        verdict = _node_verdict(inventory, judgement, view, now.get(view.name), empty.get(view.name))
-        count = judgement.matches.count(view)
-        if verdict == "impossible" and not count.matching:
-            continue
-        outcome = now.get(view.name) if verdict in ("fits", "unknown") else empty.get(view.name)
-        points = score(outcome) if outcome is not None else 0
-        first = 0 if view is likely else 1
-        rows.append(((first, _ORDER[verdict], -points, -count.free, position), view, verdict))
-    rows.sort(key=lambda row: row[0])
+    ranked: dict[tuple[int, ...], list[tuple[NodeView, str]]] = {}
+    for group in judgement.groups:
+        outcome = now.get(id(group))
+        for verdict, views in _by_verdict(inventory, judgement, group, outcome, empty.get(id(group))):
+            count = judgement.matches.count(group.sample)
+            if verdict == "impossible" and not count.matching:
+                continue
+            points = score(outcome) if outcome is not None else 0
+            place: tuple[int, ...] = (_ORDER[verdict], -points, -count.free)
+            ranked.setdefault(place, []).extend((view, verdict) for view in views)
+    rows: list[tuple[NodeView, str]] = []
+    total = sum(map(len, ranked.values()))
+    for place in sorted(ranked):
+        if limit is not None and len(rows) > limit:
+            break
+        rows += sorted(ranked[place], key=lambda row: row[0].order)
+    rows.sort(key=lambda row: row[0] is not likely)
     shown = rows if limit is None else rows[:limit]
-    return [_node(inventory, judgement, view, verdict, view is likely) for _, view, verdict in shown], len(
-        rows
-    ) - len(shown)
+    return [
+        _node(inventory, judgement, view, verdict, view is likely) for view, verdict in shown
+    ], total - len(shown)
+
+
+def _by_verdict(
+    inventory: Inventory, judgement: Judgement, group: NodeGroup, now: Outcome | None, empty: Outcome | None
+) -> Iterator[tuple[str, Iterable[NodeView]]]:
+    """The nodes of a group by verdict: they differ only where a device plugin stands beside some of them."""
+    verdict = _node_verdict(inventory, judgement, group.sample, now, empty)
+    plugins = judgement.plugins
+    if verdict in ("fits", "unknown") and plugins and now is not None and now.fits:
+        sure = "fits" if inventory.visibility.all_claims else "unknown"
+        yield sure, [view for view in group if view.name not in plugins]
+        yield "unknown", [view for view in group if view.name in plugins]
+    else:
+        yield verdict, group
 
 
 def _node_verdict(
@@ -112,7 +136,7 @@ def _node(
         "likely": likely,
         "matching": count.matching,
         "free": count.free,
-        "why_not": inventory.why_not(view.name),
+        "why_not": view.tag,
         "devices": _devices(inventory, attempt, view) if attempt is not None else [],
     }
 
@@ -149,7 +173,8 @@ def _nodes_of_held(judgement: Judgement, limit: int | None) -> tuple[list[dict[s
         for number, claim in enumerate(judgement.held)
         for result in claim["status"]["allocation"].get("devices", {}).get("results", ())
     ]
-    shown = judgement.ready if limit is None else judgement.ready[:limit]
+    views = [view for group in judgement.ready for view in group]
+    shown = views if limit is None else views[:limit]
     rows = [
         {
             "name": view.name,
@@ -162,4 +187,4 @@ def _nodes_of_held(judgement: Judgement, limit: int | None) -> tuple[list[dict[s
         }
         for number, view in enumerate(shown)
     ]
-    return rows, len(judgement.ready) - len(shown)
+    return rows, len(views) - len(shown)

@@ -12,7 +12,6 @@ from jupyter_dra.planner.permission import charges, refusal
 from jupyter_dra.planner.placement import list_nodes
 from jupyter_dra.planner.reasons import why_not
 from jupyter_dra.planner.relaxations import relaxations
-from jupyter_dra.planner.stock import stock_of
 from jupyter_dra.planner.wish import Wish, interpret
 
 if TYPE_CHECKING:
@@ -116,8 +115,8 @@ def _counts(inventory: Inventory, judgement: Judgement) -> dict[str, Any]:
         return dict.fromkeys(("devices", "nodes", "matching", "free", "free_at_most", "matching_nodes"))
     counts = judgement.counts
     return {
-        "devices": stock_of(inventory).devices,
-        "nodes": len(judgement.views),
+        "devices": inventory.state.published.total(),
+        "nodes": sum(map(len, judgement.groups)),
         "matching": counts.matching,
         "free": counts.free if inventory.visibility.all_claims else None,
         "free_at_most": counts.free,

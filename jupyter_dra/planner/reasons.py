@@ -7,10 +7,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from jupyter_dra.allocator import DeviceEntry, NodeView, Outcome, PoolView
+from jupyter_dra.allocator import DeviceEntry, NodeGroup, NodeView, Outcome, PoolView
 from jupyter_dra.planner.classify import Classifier, Failed
 from jupyter_dra.planner.judge import Judgement
 from jupyter_dra.planner.messages import Line, describe
+from jupyter_dra.planner.survey import MatchTable
 
 if TYPE_CHECKING:
     from jupyter_dra.planner.inventory import Inventory
@@ -65,12 +66,11 @@ def why_not(inventory: Inventory, judgement: Judgement) -> WhyNot:
     """The reasons of a plan. Devices that could be taken now are in none of them."""
     if judgement.now is None or judgement.matches is None or not inventory.visibility.slices:
         return WhyNot()
-    tally = _Tally()
     classify = Classifier(inventory, judgement.now.attempt, judgement.matches.bodies)
-    found = WhyNot()
-    views = _pool_views(judgement)
-    _by_kind(inventory, tally, classify, views)
-    _by_node(inventory, judgement, tally, classify, views, found)
+    sorter = _Sorter(inventory, judgement, judgement.matches, classify, _Tally())
+    sorter.sort(_pools(judgement))
+    tally = sorter.tally
+    found = WhyNot(taken=sorter.taken)
     for (_, _), line in sorted(tally.lines.items(), key=lambda item: _position(item[0], tally)):
         line.devices = tally.counts[line.code, line.detail]
         found.lines.append(line)
@@ -84,32 +84,41 @@ def _position(key: tuple[str, Any], tally: _Tally) -> tuple[int, int]:
 
 @dataclass(slots=True)
 class _Seen:
-    """A pool view with the best verdict among its nodes, and the node that has it."""
+    """A pool of a group of nodes, with the best verdict among the nodes that see it.
 
-    view: PoolView
+    ``views`` are the same place's pools of all nodes of the group, one where the pool is not local.
+    """
+
+    views: list[PoolView]
     node: NodeView
     verdict: str
 
+    @property
+    def pool(self) -> PoolView:
+        return self.views[0]
 
-def _pool_views(judgement: Judgement) -> list[_Seen]:
+
+def _pools(judgement: Judgement) -> list[_Seen]:
     assert judgement.now is not None
-    now = judgement.now.by_node()
-    empty = judgement.empty.by_node() if judgement.empty is not None else None
+    now = judgement.now.by_group()
+    empty = judgement.empty.by_group() if judgement.empty is not None else None
     found: dict[Any, _Seen] = {}
-    for node in judgement.views:
-        verdict = _verdict(judgement, node, now.get(node.name), empty)
-        for pool in node.pools:
-            key = (id(pool), node.name) if pool.per_device else id(pool)
+    for group in judgement.groups:
+        node = group.sample
+        verdict = _verdict(judgement, group, now.get(id(group)), empty)
+        for place, pool in enumerate(node.pools):
+            key = id(pool) if not pool.per_device else (id(pool), node.name)
             seen = found.get(key)
             if seen is None:
-                found[key] = _Seen(pool, node, verdict)
+                views = [view.pools[place] for view in group] if pool.local else [pool]
+                found[key] = _Seen(views, node, verdict)
             elif _BEST[verdict] < _BEST[seen.verdict]:
                 seen.node, seen.verdict = node, verdict
     return list(found.values())
 
 
 def _verdict(
-    judgement: Judgement, node: NodeView, now: Outcome | None, empty: dict[str, Outcome] | None
+    judgement: Judgement, group: NodeGroup, now: Outcome | None, empty: dict[int, Outcome] | None
 ) -> str:
     if now is None:
         return "not-ready"
@@ -117,103 +126,109 @@ def _verdict(
         return "fits"
     if empty is None:
         assert judgement.empty_attempt is not None
-        return "busy" if judgement.empty_attempt.outcome(node).fits else "impossible"
-    return "busy" if empty[node.name].fits else "impossible"
+        return "busy" if judgement.empty_attempt.outcome(group.sample).fits else "impossible"
+    return "busy" if empty[id(group)].fits else "impossible"
 
 
-def _by_kind(inventory: Inventory, tally: _Tally, classify: Classifier, views: Sequence[_Seen]) -> None:
-    """Everything that the kind alone decides, from counts per kind."""
-    counts: Counter[int] = Counter()
-    for seen in views:
-        pool = seen.view
-        if not pool.broken and not pool.per_device:
-            counts.update(pool.kinds)
-    samples = inventory.state.samples
-    for number, count in counts.items():
-        device = samples[number]
-        if classify.decides(device):
-            failed = classify(device)
-            if failed.code != "passes":
-                tally.add(failed, device, count)
+@dataclass(slots=True)
+class _Sorter:
+    """Puts devices into the tally: whole kinds at once, then one by one what depends on the node."""
 
+    inventory: Inventory
+    judgement: Judgement
+    matches: MatchTable
+    classify: Classifier
+    tally: _Tally
+    taken: list[DeviceEntry] = field(default_factory=list)
+    _done: set[Any] = field(default_factory=set)
 
-def _by_node(
-    inventory: Inventory,
-    judgement: Judgement,
-    tally: _Tally,
-    classify: Classifier,
-    views: Sequence[_Seen],
-    found: WhyNot,
-) -> None:
-    matches = judgement.matches
-    assert matches is not None
-    done: set[Any] = set()
-    for seen in views:
-        pool = seen.view
-        if pool.plain and not classify.by_device:
-            count = matches.count_pool(pool, seen.node)
+    def sort(self, pools: Sequence[_Seen]) -> None:
+        self._kinds(pools)
+        for seen in pools:
+            self._pool(seen)
+        for device in self.inventory.state.orphans():
+            if device.id not in self._done:
+                self._done.add(device.id)
+                failed = self.classify(device)
+                self.tally.add(
+                    failed if failed.code != "passes" else Failed("node", detail="no-node"), device
+                )
+
+    def _kinds(self, pools: Sequence[_Seen]) -> None:
+        """Everything that the kind alone decides, from counts per kind."""
+        counts: Counter[int] = Counter()
+        for seen in pools:
+            if self._whole(seen.pool):
+                times = len(seen.views)
+                if times == 1:
+                    counts.update(seen.pool.kinds)
+                else:
+                    for number in seen.pool.kinds:
+                        counts[number] += times
+        samples = self.inventory.state.samples
+        for number, count in counts.items():
+            device = samples[number]
+            if self.classify.decides(device):
+                failed = self.classify(device)
+                if failed.code != "passes":
+                    self.tally.add(failed, device, count)
+
+    @staticmethod
+    def _whole(pool: PoolView) -> bool:
+        """Every device of the pool counts, once, for the nodes that see the pool."""
+        return pool.local and not pool.broken
+
+    def _pool(self, seen: _Seen) -> None:
+        pool = seen.pool
+        whole = self._whole(pool)
+        if whole and pool.plain and not self.classify.by_device:
+            count = self.matches.count_pool(pool, seen.node)
             if count.matching == 0 or (seen.verdict == "fits" and count.matching == count.free):
-                continue
+                return
         for index, device in enumerate(pool.devices):
-            whole = not pool.broken and not pool.per_device
-            if whole and classify.decides(device) and classify(device).code != "passes":
+            if whole and self.classify.decides(device) and self.classify(device).code != "passes":
                 continue
             if not whole:
-                if device.id in done or (pool.per_device and not matches.on_node(pool, device, seen.node)):
+                if device.id in self._done or not self.matches.on_node(pool, device, seen.node):
                     continue
-                done.add(device.id)
-            _one_device(inventory, judgement, tally, classify, seen, index, found)
-    for device in inventory.state.orphans():
-        if device.id not in done:
-            failed = classify(device)
-            tally.add(failed if failed.code != "passes" else Failed("node", detail="no-node"), device)
+                self._done.add(device.id)
+            self._device(seen, index)
 
+    def _device(self, seen: _Seen, index: int) -> None:
+        pool, times = seen.pool, len(seen.views)
+        device = pool.devices[index]
+        failed = self.classify(device)
+        if failed.code == "condition-error" and not pool.broken:
+            self.tally.add(failed, device, times)
+        elif pool.broken:
+            detail = "incomplete" if pool.incomplete else "invalid"
+            self.tally.add(Failed("inventory", detail=detail), device, times)
+        elif failed.code != "passes":
+            self.tally.add(failed, device, times)
+        elif seen.verdict == "not-ready":
+            self.tally.add(Failed("node", detail=seen.node.tag or "no-node"), device, times)
+        else:
+            self._at_node(seen, index)
 
-def _one_device(
-    inventory: Inventory,
-    judgement: Judgement,
-    tally: _Tally,
-    classify: Classifier,
-    seen: _Seen,
-    index: int,
-    found: WhyNot,
-) -> None:
-    pool, matches = seen.view, judgement.matches
-    assert matches is not None
-    device = pool.devices[index]
-    failed = classify(device)
-    if failed.code == "condition-error" and not pool.broken:
-        tally.add(failed, device)
-    elif pool.broken:
-        tally.add(Failed("inventory", detail="incomplete" if pool.incomplete else "invalid"), device)
-    elif failed.code != "passes":
-        tally.add(failed, device)
-    elif seen.verdict == "not-ready":
-        tally.add(Failed("node", detail=inventory.why_not(seen.node.name) or "no-node"), device)
-    else:
-        _at_node(judgement, tally, seen, index, found)
-
-
-def _at_node(judgement: Judgement, tally: _Tally, seen: _Seen, index: int, found: WhyNot) -> None:
-    """A matching device on a node that pods may go to."""
-    pool, matches = seen.view, judgement.matches
-    assert matches is not None
-    device = pool.devices[index]
-    is_free = matches.is_free(pool, index)
-    if seen.verdict == "fits" and is_free:
-        return
-    if seen.verdict == "impossible":
-        count = matches.count(seen.node)
-        one_node = count.matching < judgement.wanted and not judgement.takes_all
-        tally.add(Failed("one-node" if one_node else "partner"), device)
-    elif pool.now.busy[index] and not matches.admin:
-        tally.add(Failed("taken"), device)
-        found.taken.append(device)
-    elif is_free:
-        together = judgement.wanted > 1 or judgement.takes_all
-        tally.add(Failed("one-node" if together else "partner"), device)
-    elif device.kind.shared:
-        tally.add(Failed("share", detail="full"), device)
-        found.taken.append(device)
-    else:
-        tally.add(Failed("part"), device)
+    def _at_node(self, seen: _Seen, index: int) -> None:
+        """A matching device on nodes that pods may go to."""
+        pool, times, judgement = seen.pool, len(seen.views), self.judgement
+        device = pool.devices[index]
+        is_free = self.matches.is_free(pool, index)
+        if seen.verdict == "fits" and is_free:
+            return
+        if seen.verdict == "impossible":
+            count = self.matches.count(seen.node)
+            one_node = count.matching < judgement.wanted and not judgement.takes_all
+            self.tally.add(Failed("one-node" if one_node else "partner"), device, times)
+        elif pool.now.busy[index] and not self.matches.admin:
+            self.tally.add(Failed("taken"), device, times)
+            self.taken += [view.devices[index] for view in seen.views]
+        elif is_free:
+            together = judgement.wanted > 1 or judgement.takes_all
+            self.tally.add(Failed("one-node" if together else "partner"), device, times)
+        elif device.kind.shared:
+            self.tally.add(Failed("share", detail="full"), device, times)
+            self.taken += [view.devices[index] for view in seen.views]
+        else:
+            self.tally.add(Failed("part"), device, times)

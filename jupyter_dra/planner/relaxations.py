@@ -91,11 +91,12 @@ def _free_after(
     if wish.findings or not wish.typed:
         return None
     attempt = inventory.state.attempt(wish.typed, budget=20_000)
-    if not any(attempt.outcome(node).fits for node in judgement.ready):
+    by_device = attempt.tokens.by_device
+    if not any(attempt.outcome(v).fits for g in judgement.ready for v in (g if by_device else (g.sample,))):
         return None
     matches = MatchTable(attempt)
-    if matches.tokens.by_device:
-        return sum(matches.count(node).free for node in judgement.ready)
+    if by_device:
+        return sum(matches.count(view).free for group in judgement.ready for view in group)
     free = stock_of(inventory).free
     return sum(count for number, count in free.items() if matches.by_kind[number])
 
@@ -209,7 +210,8 @@ def _value_advice(inventory: Inventory, line: Line) -> str | None:
 
 def _fewer_devices(requirement: Requirement, judgement: Judgement) -> Iterator[_Change]:
     assert judgement.matches is not None
-    most = max((judgement.matches.count(node).free for node in judgement.ready), default=0)
+    samples = [group.sample for group in judgement.ready]
+    most = max((judgement.matches.count(node).free for node in samples), default=0)
     if requirement.count == "all":
         if most:
             yield _Change("fewer-devices", {"count": most}, f"{most} instead of all devices")

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from jupyter_dra.allocator import DeviceEntry, NodeView, PoolView
 from jupyter_dra.model import DeviceID
-from jupyter_dra.planner.judge import ready_nodes
 from jupyter_dra.planner.survey import counters_left
 
 if TYPE_CHECKING:
@@ -34,16 +33,11 @@ class Stock:
 
     total: Counter[int]
     free: Counter[int]
-    node_kinds: list[tuple[str, frozenset[int]]]
-
-    @property
-    def devices(self) -> int:
-        """All published devices."""
-        return sum(self.total.values())
+    node_kinds: list[tuple[frozenset[int], int]]
 
     def nodes_with(self, kinds: set[int]) -> int:
         """Nodes that have a device of one of these kinds."""
-        return sum(not kinds.isdisjoint(present) for _, present in self.node_kinds)
+        return sum(nodes for present, nodes in self.node_kinds if not kinds.isdisjoint(present))
 
 
 def is_blocked(device: DeviceEntry) -> bool:
@@ -71,45 +65,33 @@ def stock_of(inventory: Inventory) -> Stock:
 
 
 def _count(inventory: Inventory) -> Stock:
-    views, ready = ready_nodes(inventory)
-    allowed = {view.name for view in ready}
     free: Counter[int] = Counter()
     node_kinds = []
-    seen: set[int] = set()
     special: dict[DeviceID, tuple[int, bool]] = {}
     blocked = {number for number, device in inventory.state.samples.items() if is_blocked(device)}
-    for view in views:
+    for group in inventory.groups():
+        node, times = group.sample, len(group)
         kinds: set[int] = set()
-        for pool in view.pools:
+        for pool in node.pools:
             kinds.update(pool.kinds)
-            if view.name not in allowed or id(pool) in seen:
+            if group.tag is not None:
                 continue
-            if not pool.per_device:
-                seen.add(id(pool))
-            if pool.plain:
-                free.update(pool.now.free_kinds)
-                continue
-            for index, device in enumerate(pool.devices):
-                if not pool.per_device or _on(device, view):
-                    special[device.id] = device.kind.number, could_be_taken(pool, index)
-        node_kinds.append((view.name, frozenset(kinds)))
+            if not pool.local:
+                for index, device in enumerate(pool.devices):
+                    if not pool.per_device or _on(device, node):
+                        special[device.id] = device.kind.number, could_be_taken(pool, index)
+            elif pool.plain:
+                for number in pool.now.free_kinds:
+                    free[number] += times
+            else:
+                for index, number in enumerate(pool.kinds):
+                    free[number] += times * could_be_taken(pool, index)
+        node_kinds.append((frozenset(kinds), times))
     free.update(number for number, is_free in special.values() if is_free)
     for number in blocked:
         free.pop(number, None)
-    return Stock(_published(inventory), free, node_kinds)
-
-
-def _published(inventory: Inventory) -> Counter[int]:
-    """Devices per kind, each identity once, outdated slices left out."""
-    total: Counter[int] = Counter()
-    seen: dict[DeviceID, int] = {}
-    for slice in inventory.state.current():
-        if slice.alone:
-            total.update(slice.kinds)
-        else:
-            seen.update((device.id, device.kind.number) for device in slice.devices)
-    total.update(seen.values())
-    return total
+    total = Counter({number: count for number, count in inventory.state.published.items() if count > 0})
+    return Stock(total, free, node_kinds)
 
 
 def _on(device: DeviceEntry, view: NodeView) -> bool:
@@ -118,7 +100,7 @@ def _on(device: DeviceEntry, view: NodeView) -> bool:
 
 def places(inventory: Inventory) -> Iterator[Place]:
     """Every published device once, by node and then as listed; those of no node last."""
-    views, _ = ready_nodes(inventory)
+    views = sorted((view for group in inventory.groups() for view in group), key=lambda view: view.order)
     shared: dict[DeviceID, list[str]] = {}
     first: dict[DeviceID, tuple[PoolView, int]] = {}
     for view in views:

@@ -6,7 +6,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from jupyter_dra.allocator import IRRELEVANT, Attempt, DeviceEntry, NodeView, Outcome, PoolView, Token
+from jupyter_dra.allocator import (
+    IRRELEVANT,
+    Attempt,
+    DeviceEntry,
+    NodeGroup,
+    NodeView,
+    Outcome,
+    PoolView,
+    Token,
+)
 from jupyter_dra.errors import AllocationError
 
 __all__ = ["Count", "MatchTable", "Survey", "counters_left", "survey"]
@@ -14,13 +23,13 @@ __all__ = ["Count", "MatchTable", "Survey", "counters_left", "survey"]
 
 @dataclass(slots=True)
 class Survey:
-    """Nodes by their answer. ``groups`` holds each distinct outcome once, with its nodes in order."""
+    """Nodes by their answer. ``groups`` holds each distinct outcome once, with its groups of nodes."""
 
     attempt: Attempt
-    groups: list[tuple[Outcome, list[NodeView]]] = field(default_factory=list)
+    groups: list[tuple[Outcome, list[NodeGroup]]] = field(default_factory=list)
 
     @property
-    def fitting(self) -> list[tuple[Outcome, list[NodeView]]]:
+    def fitting(self) -> list[tuple[Outcome, list[NodeGroup]]]:
         return [group for group in self.groups if group[0].fits]
 
     @property
@@ -33,26 +42,28 @@ class Survey:
 
     def fatal(self) -> tuple[AllocationError, NodeView] | None:
         """The first error that would end the pod's whole attempt."""
-        for outcome, nodes in self.groups:
+        for outcome, groups in self.groups:
             if outcome.error is not None and not outcome.error.node_only:
-                return self.attempt.error(nodes[0], outcome), nodes[0]
+                view = min((view for group in groups for view in group), key=lambda view: view.order)
+                return self.attempt.error(view, outcome), view
         return None
 
-    def by_node(self) -> dict[str, Outcome]:
-        return {view.name: outcome for outcome, nodes in self.groups for view in nodes}
+    def by_group(self) -> dict[int, Outcome]:
+        """The outcome of each group, by the group's identity."""
+        return {id(group): outcome for outcome, groups in self.groups for group in groups}
 
 
-def survey(attempt: Attempt, nodes: Sequence[NodeView]) -> Survey:
-    """Ask every node; equal ones share the work."""
-    found: dict[int, tuple[Outcome, list[NodeView]]] = {}
+def survey(attempt: Attempt, groups: Sequence[NodeGroup]) -> Survey:
+    """Ask one node of every group; groups with the same answer come together."""
+    found: dict[int, tuple[Outcome, list[NodeGroup]]] = {}
     ask = attempt.outcome
-    for view in nodes:
-        outcome = ask(view)
-        group = found.get(id(outcome))
-        if group is None:
-            found[id(outcome)] = (outcome, [view])
+    for group in groups:
+        outcome = ask(group.sample)
+        known = found.get(id(outcome))
+        if known is None:
+            found[id(outcome)] = (outcome, [group])
         else:
-            group[1].append(view)
+            known[1].append(group)
     return Survey(attempt, list(found.values()))
 
 

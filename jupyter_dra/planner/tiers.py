@@ -116,13 +116,10 @@ def _element(
 
 
 def _most_on_one_node(inventory: Inventory, kinds: set[int]) -> int:
-    from jupyter_dra.planner.judge import ready_nodes
-
-    views, _ = ready_nodes(inventory)
     return max(
         (
-            sum(number in kinds for pool in view.pools if not pool.broken for number in pool.kinds)
-            for view in views
+            sum(number in kinds for pool in group.sample.pools if not pool.broken for number in pool.kinds)
+            for group in inventory.groups()
         ),
         default=0,
     )
@@ -236,8 +233,9 @@ def _counts(value: object) -> list[int] | str | None:
         return "all"
     if isinstance(value, Mapping):
         low, high = value.get("min", 1), value.get("max")
-        fits = isinstance(low, int) and isinstance(high, int) and 0 < low <= high <= limits_of_api.ALLOCATION_RESULTS_MAX
-        return list(range(low, high + 1)) if fits else None
+        if not isinstance(low, int) or not isinstance(high, int):
+            return None
+        return list(range(low, high + 1)) if 0 < low <= high <= limits_of_api.ALLOCATION_RESULTS_MAX else None
     if not isinstance(value, Iterable) or isinstance(value, (str, Mapping)):
         return None
     found = [item for item in value if isinstance(item, int) and item > 0]

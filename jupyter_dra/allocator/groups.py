@@ -1,0 +1,99 @@
+"""Nodes that offer exactly the same: equal pools, kinds, occupancy. Every answer about one is right for all."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from jupyter_dra.allocator.attempt import NodeView
+
+__all__ = ["GroupIndex", "NodeGroup"]
+
+_MOST_NUMBERS = 200_000
+
+
+class NodeGroup:
+    """Nodes of one signature; ``sample`` is one of them, ``tag`` what was noted about the node (None: ready)."""
+
+    __slots__ = ("views",)
+
+    def __init__(self) -> None:
+        self.views: dict[str, NodeView] = {}
+
+    @property
+    def sample(self) -> NodeView:
+        return next(iter(self.views.values()))
+
+    @property
+    def tag(self) -> str | None:
+        return self.sample.tag
+
+    def __len__(self) -> int:
+        return len(self.views)
+
+    def __iter__(self) -> Iterator[NodeView]:
+        return iter(self.views.values())
+
+    @staticmethod
+    def of(view: NodeView) -> NodeGroup:
+        """A group of one, for questions that tell apart even equal nodes."""
+        group = NodeGroup()
+        group.views[view.name] = view
+        return group
+
+
+class GroupIndex:
+    """Keeps nodes grouped while they change; only nodes that were touched are looked at again."""
+
+    def __init__(self) -> None:
+        self._groups: dict[Any, NodeGroup] = {}
+        self._signature: dict[str, Any] = {}
+        self._numbers: dict[Any, int] = {}
+
+    def put(self, view: NodeView) -> None:
+        """Add a node, or move it to where it belongs now."""
+        signature = (view.tag, *(self._number(view, place) for place in range(len(view.pools))))
+        if self._signature.get(view.name) == signature:
+            self._groups[signature].views[view.name] = view
+            return
+        self.remove(view.name)
+        self._signature[view.name] = signature
+        group = self._groups.get(signature)
+        if group is None:
+            group = self._groups[signature] = NodeGroup()
+        group.views[view.name] = view
+
+    def remove(self, name: str) -> None:
+        signature = self._signature.pop(name, None)
+        if signature is None:
+            return
+        group = self._groups[signature]
+        del group.views[name]
+        if not group.views:
+            del self._groups[signature]
+
+    def clear(self) -> None:
+        self._groups.clear()
+        self._signature.clear()
+
+    @property
+    def crowded(self) -> bool:
+        """True when so many different pools were seen that a fresh index is due."""
+        return len(self._numbers) > _MOST_NUMBERS
+
+    def groups(self) -> list[NodeGroup]:
+        return list(self._groups.values())
+
+    def _number(self, view: NodeView, place: int) -> int:
+        """A number for what a pool offers; pools whose messages or nodes differ get one of their own."""
+        pool = view.pools[place]
+        key: Any
+        if not pool.local:
+            key = ("network", id(pool), view.name if pool.per_device else None, id(pool.now))
+        elif pool.broken or pool.per_device:
+            key = ("own", view.name, pool.key)
+        elif pool.plain:
+            key = (pool.kinds, pool.now.busy)
+        else:
+            key = (pool.driver, pool.kinds, pool.now.key())
+        return self._numbers.setdefault(key, len(self._numbers))
