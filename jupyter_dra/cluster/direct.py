@@ -20,6 +20,8 @@ Lookup = Callable[[], Mapping[str, Any] | None]
 
 DIRECT_TIMEOUT = 1.5
 LOCAL_POD_RANGE = ipaddress.ip_network("127.64.0.0/10")
+CARRIER_RANGE = ipaddress.ip_network("100.64.0.0/10")
+"""Shared address space (RFC 6598), which several clouds give to pods."""
 _METADATA = (ipaddress.ip_address("169.254.169.254"), ipaddress.ip_address("fd00:ec2::254"))
 
 
@@ -41,7 +43,7 @@ def address_problem(pod: Mapping[str, Any], *, local: bool) -> str | None:
     if address.is_loopback:
         inside = isinstance(address, ipaddress.IPv4Address) and address in LOCAL_POD_RANGE
         return None if local and (inside or text == "127.0.0.1") else f"{address} is this machine"
-    if address.is_reserved or not (address.is_private or address.is_global):
+    if address.is_reserved or not (address.is_private or address.is_global or address in CARRIER_RANGE):
         return f"{address} is not a pod's address"
     return None
 

@@ -203,6 +203,9 @@ class InventoryFeed:
         except DRAError as error:
             log.debug("No verdict for %s: %s", session.id, error)
             return None
+        except Exception:
+            log.exception("The planner failed on %s; it waits without a reason", session.id)
+            return None
         took = time.monotonic() - started
         self._verdicts[session.id] = (started + max(_AGAIN, 20 * took), self.revision, dict(answer))
         return dict(answer)

@@ -70,7 +70,7 @@ class Place:
         assert answer.get("kind") != "Status" or answer.get("status") != "Failure", answer
 
     def clear_faults(self) -> None:
-        self.cluster.request("POST", "/jupyter-dra/faults", {"clear": True})
+        self.cluster.request("DELETE", "/jupyter-dra/faults")
 
 
 @pytest.fixture

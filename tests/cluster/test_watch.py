@@ -1,0 +1,122 @@
+"""The watch cache: current, resumed, listed anew only when it must be."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from jupyter_dra.cluster import KubeClient, WatchCache
+from jupyter_dra.errors import ClusterError
+from tests.cluster.test_client import config_map
+
+FAULTS = "/jupyter-dra/faults"
+
+
+def test_changes_arrive_in_order_and_can_be_waited_for(run: Any) -> None:
+    async def test(client: KubeClient) -> None:
+        cache = await WatchCache(client, "ConfigMap", "default").ready()
+        async with cache.changes() as changes:
+            await client.create(config_map("w-order"))
+            await cache.wait_object("w-order", lambda obj: obj, 5)
+            await client.patch("ConfigMap", "w-order", {"data": {"a": "2"}})
+            await client.delete("ConfigMap", "w-order")
+            seen = []
+            async for type, obj in changes:
+                if obj["metadata"]["name"] == "w-order":
+                    seen.append((type, obj["data"]["a"]))
+                if type == "DELETED":
+                    break
+        assert seen == [("ADDED", "1"), ("MODIFIED", "2"), ("DELETED", "2")]
+        assert cache.get("w-order") is None
+        with pytest.raises(TimeoutError):
+            await cache.wait_for(lambda c: c.get("never"), 0.05)
+        await cache.close()
+
+    run(test)
+
+
+def test_a_cut_watch_goes_on_without_a_new_list(run: Any) -> None:
+    async def test(client: KubeClient) -> None:
+        cache = await WatchCache(client, "ConfigMap", "default").ready()
+        for round in range(3):
+            await client.request("POST", FAULTS, body={"drop_watches": True})
+            await client.create(config_map(f"w-cut-{round}"))
+            await cache.wait_object(f"w-cut-{round}", lambda obj: obj, 10)
+            await client.delete("ConfigMap", f"w-cut-{round}")
+        assert cache.lists == 1
+        await cache.close()
+
+    run(test)
+
+
+def test_an_outdated_watch_lists_once_and_tells_the_difference(run: Any) -> None:
+    async def test(client: KubeClient) -> None:
+        await client.create(config_map("w-old"))
+        cache = await WatchCache(client, "ConfigMap", "default").ready()
+        heard: list[tuple[str, str]] = []
+        cache.subscribe(lambda type, obj: heard.append((type, obj["metadata"]["name"])))
+        await client.request("POST", FAULTS, body={"fail": {"status": 503, "count": 3, "verb": "watch"}})
+        await client.request("POST", FAULTS, body={"drop_watches": True})
+        await client.delete("ConfigMap", "w-old")
+        await client.create(config_map("w-new"))
+        await client.request("POST", FAULTS, body={"expire_history": True, "drop_watches": True})
+        await cache.wait_object("w-new", lambda obj: obj, 20)
+        await cache.wait_object("w-old", lambda obj: obj is None, 5)
+        assert ("DELETED", "w-old") in heard
+        assert ("ADDED", "w-new") in heard
+        assert cache.lists <= 2
+        await client.delete("ConfigMap", "w-new")
+        await cache.close()
+
+    run(test)
+
+
+def test_a_kind_that_may_not_be_listed_says_so(run: Any) -> None:
+    async def test(client: KubeClient) -> None:
+        wish = {"fail": {"status": 403, "count": 3, "verb": "list", "resource": "limitranges"}}
+        await client.request("POST", FAULTS, body=wish)
+        cache = WatchCache(client, "LimitRange", "default")
+        with pytest.raises(ClusterError) as caught:
+            await cache.ready(5)
+        assert caught.value.code == "forbidden"
+        await cache.close()
+
+    run(test)
+
+
+def test_objects_can_be_left_out_and_made_smaller(run: Any) -> None:
+    async def test(client: KubeClient) -> None:
+        cache = WatchCache(
+            client,
+            "ConfigMap",
+            "default",
+            keep=lambda obj: obj["metadata"]["name"].startswith("w-keep"),
+            slim=lambda obj: {"kind": obj["kind"], "metadata": obj["metadata"]},
+        )
+        await cache.ready()
+        await client.create(config_map("w-drop"))
+        await client.create(config_map("w-keep"))
+        await cache.wait_object("w-keep", lambda obj: obj, 5)
+        assert [obj["metadata"]["name"] for obj in cache] == ["w-keep"]
+        assert "data" not in next(iter(cache))
+        for name in ("w-drop", "w-keep"):
+            await client.delete("ConfigMap", name)
+        await cache.close()
+
+    run(test)
+
+
+def test_a_waiter_that_is_cancelled_leaves_nothing_behind(run: Any) -> None:
+    async def test(client: KubeClient) -> None:
+        cache = await WatchCache(client, "ConfigMap", "default").ready()
+        task = asyncio.create_task(cache.wait_object("w-nobody", lambda obj: obj))
+        await asyncio.sleep(0)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        assert cache._waiters == {}
+        await cache.close()
+
+    run(test)

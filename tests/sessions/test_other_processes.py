@@ -1,0 +1,144 @@
+"""Sessions seen, extended, stopped and taken over by another process; and those that only pretend to be ours."""
+
+from __future__ import annotations
+
+import json
+import time
+
+import pytest
+
+from jupyter_dra.errors import ConflictError, NotFoundError
+from tests.sessions.conftest import Place
+from tests.sessions.test_launch import H100, launched
+
+
+def test_another_process_lists_describes_and_stops_a_session(place: Place) -> None:
+    server, shell = place.service(), place.service()
+    session_id = launched(server, name="shown", notebook="a.ipynb")
+    record = next(r for r in shell.loop.call(shell.list()) if r.id == session_id).as_dict()
+    assert record["name"] == "shown"
+    assert record["state"] == "running"
+    assert record["mine"] is True
+    assert record["orphan"] is False
+    assert record["devices"][0]["driver"] == "gpu.nvidia.com"
+    assert record["kernels"][0]["notebook"] == "a.ipynb"
+    assert record["requirement"] == H100
+    assert [step["state"] for step in record["steps"]] == ["done"] * 7
+
+    shell.loop.call(shell.stop(session_id))
+    assert shell.loop.call(shell.ended(session_id), 30).ended.code == "stopped"
+    assert server.loop.call(server.ended(session_id), 30).ended.code == "stopped"
+    place.cluster.wait(place.empty, deadline=5)
+
+
+def test_another_process_extends_the_lease(place: Place) -> None:
+    server, shell = place.service(), place.service()
+    session_id = launched(server, {**H100, "lease": "1h"})
+    before = server.loop.call(server.get(session_id)).lease.ends_at
+    after = shell.loop.call(shell.extend(session_id, extend_seconds=1800), 30).lease.ends_at
+    assert after == pytest.approx(before + 1800, abs=1)
+    place.cluster.wait(
+        lambda: server.loop.call(server.get(session_id)).lease.ends_at == pytest.approx(after, abs=1)
+    )
+    with pytest.raises(ConflictError) as caught:
+        server.loop.call(server.extend(session_id, extend_seconds=100 * 3600))
+    assert caught.value.code == "longest-lease"
+
+
+def test_a_new_server_takes_over_running_sessions(place: Place) -> None:
+    server = place.service()
+    session_id = launched(server)
+    kernel_id = server.loop.call(server.get(session_id)).kernels[0].id
+    server.close(keep=True)
+
+    again = place.service()
+    handles = again.loop.call(again.reattach(session_id), 30)
+    assert [handle.kernel_id for handle in handles] == [kernel_id]
+    assert handles[0].kernel.argv[0] == "python"
+    assert again.loop.call(again.get(session_id)).state == "running"
+    again.loop.call(again.stop(session_id))
+    assert again.loop.call(again.ended(session_id), 30).ended.code == "stopped"
+
+
+@pytest.mark.threat("T28")
+def test_another_user_cannot_see_stop_or_attach_to_a_session(place: Place) -> None:
+    ada, eve = place.service(user="ada"), place.service(user="eve", folder="other")
+    session_id = launched(ada)
+    assert eve.loop.call(eve.list()) == []
+    for attempt in (eve.get, eve.stop, eve.extend, eve.attach, eve.ready, eve.restart_kernel):
+        with pytest.raises(NotFoundError):
+            eve.loop.call(attempt(session_id))
+    shown = eve.loop.call(eve.list(everyone=True))
+    assert [(record.id, record.mine) for record in shown] == [(session_id, False)]
+    assert ada.loop.call(ada.get(session_id)).state == "running"
+
+
+@pytest.mark.threat("T29")
+@pytest.mark.parametrize("disguise", ["no-seal", "copied-seal", "edited-label", "other-key"])
+def test_what_only_carries_our_labels_is_never_deleted(place: Place, disguise: str) -> None:
+    service = place.service()
+    session_id = launched(service)
+    pod = place.object("pods", f"{session_id}-0")
+    meta = pod["metadata"]
+    fake = {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {
+            "name": "fake-0",
+            "namespace": place.namespace,
+            "labels": {**meta["labels"], "jupyter-dra.dev/session": "fake"},
+            "annotations": dict(meta["annotations"]),
+        },
+        "spec": {"containers": [{"name": "main", "image": "python", "command": ["python", "-c", "input()"]}]},
+    }
+    other = service
+    if disguise == "no-seal":
+        del fake["metadata"]["annotations"]["jupyter-dra.dev/seal"]
+    elif disguise == "edited-label":
+        fake["metadata"]["labels"]["jupyter-dra.dev/kernel-id"] = "other"
+    elif disguise == "other-key":
+        service.close(keep=True)
+        other = place.service(folder="lost")
+    pods = f"/api/v1/namespaces/{place.namespace}/pods"
+    place.cluster.request("POST", pods, fake)
+    wanted = session_id if disguise == "other-key" else "fake"
+
+    def listed() -> object:
+        return next((r for r in other.loop.call(other.list()) if r.id == wanted), None)
+
+    record = place.cluster.wait(listed)
+    assert record.orphan is True
+    with pytest.raises(ConflictError) as caught:
+        other.loop.call(other.stop(wanted))
+    assert caught.value.code == "not-proven"
+    assert "fake-0" in place.objects()["pods"]
+    place.cluster.request("DELETE", f"{pods}/fake-0", {"gracePeriodSeconds": 0})
+    cleaner = place.service() if disguise == "other-key" else service
+    cleaner.loop.call(cleaner.stop(session_id))
+    cleaner.loop.call(cleaner.ended(session_id), 30)
+
+
+@pytest.mark.threat("T17")
+def test_the_servers_environment_reaches_neither_pod_nor_secret(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HUB_TOKEN", "sentinel-4711")
+    service = place.service()
+    session_id = launched(service)
+    texts = [place.object("pods", f"{session_id}-0"), place.object("secrets", f"{session_id}-0-keys")]
+    assert "sentinel-4711" not in json.dumps(texts)
+
+
+def test_ended_sessions_are_remembered_on_disk_for_a_day(place: Place) -> None:
+    now = [time.time()]
+    service = place.service()
+    session_id = launched(service)
+    service.loop.call(service.stop(session_id))
+    service.loop.call(service.ended(session_id), 30)
+    context = service._opening.current
+    assert context is not None
+    assert context.store.read(session_id)["ended"]["code"] == "stopped"
+    context.store.sweep(now[0] - 24 * 3600)
+    assert context.store.read(session_id) is not None
+    context.store.sweep(now[0] + 60)
+    assert context.store.read(session_id) is None
