@@ -50,11 +50,12 @@ def table(rows: Iterable[Sequence[object]], head: Sequence[str]) -> str:
 def show(document: Mapping[str, Any], form: str, text: str) -> None:
     """Print *document* as JSON or YAML, or *text* for people."""
     if form == "json":
-        write(json.dumps(document, ensure_ascii=True, indent=2))
+        write(json.dumps(document, ensure_ascii=True, indent=2, default=dict))
     elif form == "yaml":
         from ..claims import to_yaml
 
-        write(clean_block(to_yaml(document).rstrip("\n")))
+        plain = json.loads(json.dumps(document, default=dict))
+        write(clean_block(to_yaml(plain).rstrip("\n")))
     else:
         write(text)
 

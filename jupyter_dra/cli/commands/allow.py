@@ -23,9 +23,16 @@ def run(arguments: argparse.Namespace) -> int:
     for path in arguments.notebook:
         facts = read_notebook(os.path.realpath(path))
         if facts is None:
-            raise InputError(f"{path} is no notebook file.", code="file", path=path, next_step="Name an .ipynb file.")
+            raise InputError(
+                f"{path} is no notebook file.", code="file", path=path, next_step="Name an .ipynb file."
+            )
         if facts.kernel_name is None:
-            raise InputError(f"{path} names no kernel.", code="no-kernel", path=path, next_step="There is nothing to allow.")
+            raise InputError(
+                f"{path} names no kernel.",
+                code="no-kernel",
+                path=path,
+                next_step="There is nothing to allow.",
+            )
         consents.allow(facts.path, facts.kernel_name, facts.wish)
         write(f"{clean(path)} may start on kernel {clean(facts.kernel_name)}.")
     return exits.DONE

@@ -43,5 +43,7 @@ def _in_words(report: dict[str, Any]) -> str:
     if conformance["met"]:
         lines.append("The DRA part of Kubernetes AI Conformance is met.")
     else:
-        lines.append(f"For Kubernetes AI Conformance is missing: {', '.join(map(clean, conformance['missing']))}.")
+        lines.append(
+            f"For Kubernetes AI Conformance is missing: {', '.join(map(clean, conformance['missing']))}."
+        )
     return "\n".join(lines)

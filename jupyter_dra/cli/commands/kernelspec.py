@@ -17,9 +17,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add_requirement_arguments(install, session=True)
     install.add_argument("--display-name", metavar="TEXT", help="what front ends show")
     install.add_argument("--kernel-name", metavar="NAME", help="folder name (default: dra-<tier>)")
-    install.add_argument("--context", metavar="NAME", help="kubeconfig context the kernel uses; local is the local cluster")
+    install.add_argument(
+        "--context", metavar="NAME", help="kubeconfig context the kernel uses; local is the local cluster"
+    )
     install.add_argument("--wait", metavar="TIME", help="wait so long for a free device")
-    install.add_argument("--sys-prefix", action="store_true", help="into this Python environment, not the user's folder")
+    install.add_argument(
+        "--sys-prefix", action="store_true", help="into this Python environment, not the user's folder"
+    )
     install.add_argument("--replace", action="store_true", help="overwrite one of ours")
     listing = actions.add_parser("list", help="the kernels made by this command")
     remove = actions.add_parser("remove", help="remove kernels by name or tier")
@@ -42,16 +46,26 @@ def run(arguments: argparse.Namespace) -> int:
             prefix=sys.prefix if arguments.sys_prefix else None,
             replace=arguments.replace,
         )
-        show(made.as_dict(), arguments.output, f"Kernel {clean(made.name)} ({clean(made.display_name)}) installed.")
+        show(
+            made.as_dict(),
+            arguments.output,
+            f"Kernel {clean(made.name)} ({clean(made.display_name)}) installed.",
+        )
         return exits.DONE
     if arguments.action == "remove":
         gone = [kernelspecs.remove(name) for name in arguments.name]
         words = "\n".join(f"Kernel {clean(one.name)} removed." for one in gone)
-        show({"kind": "KernelspecList", "version": 1, "removed": [one.as_dict() for one in gone]}, arguments.output, words)
+        show(
+            {"kind": "KernelspecList", "version": 1, "removed": [one.as_dict() for one in gone]},
+            arguments.output,
+            words,
+        )
         return exits.DONE
     found = kernelspecs.installed()
     rows = [(one.name, one.display_name, one.tier or "any GPU", one.folder) for one in found]
     document = {"kind": "KernelspecList", "version": 1, "kernelspecs": [one.as_dict() for one in found]}
-    words = table(rows, ("NAME", "SHOWN AS", "TIER", "FOLDER")) if rows else "No kernels per tier are installed."
+    words = (
+        table(rows, ("NAME", "SHOWN AS", "TIER", "FOLDER")) if rows else "No kernels per tier are installed."
+    )
     show(document, arguments.output, words)
     return exits.DONE

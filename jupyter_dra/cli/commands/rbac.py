@@ -27,17 +27,20 @@ def run(arguments: argparse.Namespace) -> int:
     from ...cluster import rbac
     from ..output import show
 
-    subjects = [
-        {"kind": kind, "name": name, **more}
-        for kind, name, more in (
-            ("User", arguments.user, {"apiGroup": "rbac.authorization.k8s.io"}),
-            ("Group", arguments.group, {"apiGroup": "rbac.authorization.k8s.io"}),
-            ("ServiceAccount", arguments.service_account, {"namespace": arguments.namespace}),
-        )
-        if name
-    ]
-    items = manifests(arguments.role, namespace=arguments.namespace, subjects=subjects)
-    document = {"kind": "List", "apiVersion": "v1", "items": items}
+    subject = next(
+        (
+            {"kind": kind, "name": name, **more}
+            for kind, name, more in (
+                ("User", arguments.user, {}),
+                ("Group", arguments.group, {}),
+                ("ServiceAccount", arguments.service_account, {"namespace": arguments.namespace}),
+            )
+            if name
+        ),
+        None,
+    )
+    document = rbac(arguments.role, namespace=arguments.namespace, subject=subject)
+    items = document["items"]
     if arguments.output == "json":
         show(document, "json", "")
     else:

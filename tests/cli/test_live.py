@@ -1,0 +1,140 @@
+"""Against a cluster: tiers, plans, sessions from the shell, headless runs, their exit statuses."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import nbformat
+import pytest
+
+from tests.localcluster_fixture import LocalCluster
+
+from .conftest import Command
+
+
+def test_tiers_devices_and_plans_of_a_cluster(live: Command) -> None:
+    tiers = live("tiers", "-o", "json")
+    assert tiers.status == 0, tiers.err
+    assert tiers.json["context"]["server_version"] == "1.37"
+    assert {"small-gpu", "high-memory-gpu"} <= {one["name"] for one in tiers.json["tiers"]}
+    assert live("devices", "--tier", "small-gpu", "-o", "json").json["devices"]
+    plan = live("plan", "--vram", "80GB", "--architecture", "Hopper", "-o", "json")
+    assert (plan.status, plan.json["verdict"]) == (0, "fits")
+    assert live("plan", "--tier", "small-gpu", "--vram", "800GB").status == 4
+
+
+def test_a_session_from_the_shell(live: Command, shared_cluster: LocalCluster) -> None:
+    launched = live("launch", "--tier", "small-gpu", "--name", "shell", "-o", "json")
+    assert launched.status == 0, launched.err
+    assert "Device reserved: L4 24 GB" in launched.err
+    session_id = launched.json["id"]
+    try:
+        assert [one["id"] for one in live("sessions", "-o", "json").json["sessions"]] == [session_id]
+        described = live("describe", session_id)
+        assert "L4" in described.out or "24 GB" in described.out
+        assert live("restart", session_id).status == 0
+        attached = live("attach", session_id, "-o", "json")
+        assert attached.status == 0, attached.err
+        assert len(attached.json["kernels"]) == 2
+        extended = live("extend", session_id, "--by", "1h", "-o", "json")
+        assert extended.json["lease"]["ends_at"] > launched.json["lease"]["ends_at"]
+        assert live("extend", session_id, "--by", "300h").status == 3
+        assert "podside" in live("logs", session_id).out
+    finally:
+        stopped = live("stop", session_id)
+    assert (stopped.status, "ended" in stopped.out) == (0, True)
+    shared_cluster.wait_gone("resourceclaims", session_id)
+    assert live("describe", session_id).status == 1
+    assert live("sessions").out.strip() == "You hold no device."
+
+
+@pytest.mark.parametrize(
+    ("code", "status", "shown"),
+    [
+        ("print('seen')", 0, "seen"),
+        ("import sys; sys.exit(7)", 7, ""),
+        ("raise ValueError('no')", 1, "ValueError: no"),
+    ],
+)
+def test_a_scripts_exit_status_is_the_commands(
+    live: Command, tmp_path: Path, shared_cluster: LocalCluster, code: str, status: int, shown: str
+) -> None:
+    script = tmp_path / "script.py"
+    script.write_text(code)
+    said = live("run", str(script), "--tier", "small-gpu")
+    assert said.status == status, said.err
+    assert shown in said.out + said.err
+    assert live("sessions").out.strip() == "You hold no device."
+
+
+def test_a_notebook_is_run_written_and_released(live: Command, tmp_path: Path) -> None:
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell("print(6 * 7)")])
+    path = tmp_path / "answer.ipynb"
+    nbformat.write(notebook, path)
+    report = tmp_path / "report.json"
+    said = live("run", str(path), "--vram", "24GB", "--report", str(report))
+    assert said.status == 0, said.err
+    assert nbformat.read(path, as_version=4).cells[0].outputs[0]["text"] == "42\n"
+    assert json.loads(report.read_text())["status"] == 0
+    assert live("sessions").out.strip() == "You hold no device."
+
+
+def test_a_failing_notebook_keeps_its_outputs_and_releases(live: Command, tmp_path: Path) -> None:
+    cells = [nbformat.v4.new_code_cell(code) for code in ("print('kept')", "1 / 0", "print('never')")]
+    path = tmp_path / "fails.ipynb"
+    nbformat.write(nbformat.v4.new_notebook(cells=cells), path)
+    said = live("run", str(path), "--vram", "24GB")
+    assert said.status == 1
+    assert "ZeroDivisionError" in said.err
+    outputs = [cell.outputs for cell in nbformat.read(path, as_version=4).cells]
+    assert outputs[0][0]["text"] == "kept\n"
+    assert outputs[1][0]["ename"] == "ZeroDivisionError"
+    assert live("sessions").out.strip() == "You hold no device."
+
+
+def test_a_run_that_cannot_start_says_so_and_leaves_the_file(live: Command, tmp_path: Path) -> None:
+    path = tmp_path / "n.ipynb"
+    nbformat.write(nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell("1")]), path)
+    before = path.read_bytes()
+    report = tmp_path / "report.json"
+    said = live("run", str(path), "--tier", "small-gpu", "--vram", "800GB", "--report", str(report))
+    assert said.status == 125
+    assert json.loads(report.read_text())["code"] == "impossible"
+    assert path.read_bytes() == before
+
+
+def test_busy_is_an_answer_and_waiting_starts_when_a_device_is_freed(
+    live: Command, shared_cluster: LocalCluster
+) -> None:
+    """Both medium GPUs are taken; a third launch is refused, or waits until one is given back."""
+    import threading
+
+    held = [
+        live("launch", "--tier", "medium-gpu", "--name", f"hold-{n}", "-o", "json").json["id"]
+        for n in range(2)
+    ]
+    try:
+        refused = live("launch", "--tier", "medium-gpu")
+        assert refused.status == 3, refused.err
+        plan = live("plan", "--tier", "medium-gpu", "-o", "json")
+        assert (plan.status, plan.json["verdict"]) == (3, "busy")
+        assert {one["claim"] for one in plan.json["holders"]} == set(held)
+
+        def free_one() -> None:
+            shared_cluster.wait(
+                lambda: any(
+                    one["metadata"]["name"].startswith("third-")
+                    for one in shared_cluster.list("resourceclaims")
+                )
+            )
+            shared_cluster.kubectl("delete", "pod", f"{held[0]}-0", "--wait=false")
+
+        thread = threading.Thread(target=free_one)
+        thread.start()
+        third = live("launch", "--tier", "medium-gpu", "--name", "third", "--wait", "1m", "-o", "json")
+        thread.join()
+        assert third.status == 0, third.err
+        held.append(third.json["id"])
+    finally:
+        assert live("stop", "--all").status == 0
