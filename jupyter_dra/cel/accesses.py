@@ -7,7 +7,17 @@ from typing import Any
 
 from jupyter_dra.cel.conversions import type_of
 from jupyter_dra.cel.meter import Frame
-from jupyter_dra.cel.values import MISSING, NONE, TRAP, CelMap, CelOptional, EvalError, TrapRead, UInt
+from jupyter_dra.cel.values import (
+    KEY_TYPES,
+    MISSING,
+    NONE,
+    TRAP,
+    CelMap,
+    CelOptional,
+    EvalError,
+    TrapRead,
+    UInt,
+)
 
 __all__ = ["field_getter", "index_getter", "optional_getter", "presence"]
 
@@ -63,7 +73,12 @@ def index_getter(
         return optional_getter(operand, constant) if optional else field_getter(operand, constant, key_hint)
 
     def get(frame: Frame) -> object:
-        value, key = operand(frame), index(frame)
+        value = operand(frame)
+        if type(value) is CelOptional and value.value is MISSING:
+            return NONE
+        key = index(frame)
+        if type(key) not in KEY_TYPES:
+            raise EvalError(f"invalid qualifier type: {type_of(key).name}")
         if optional or type(value) is CelOptional:
             return lookup_optional(value, key)
         if isinstance(value, list):

@@ -16,7 +16,7 @@ from jupyter_dra.cel.kinds import Type
 __all__ = ["Overload", "functions", "type_names"]
 
 _OPERATORS = """
-!_(bool):bool  -_(int):int -_(double):double  _?_:_(bool,A,A):A
+!_(bool):bool  -_(double):double -_(int):int  _?_:_(bool,A,A):A
 _==_(A,A):bool _!=_(A,A):bool _&&_(bool,bool):bool _||_(bool,bool):bool
 _+_(bytes,bytes):bytes _+_(double,double):double _+_(duration,duration):duration
 _+_(duration,timestamp):timestamp _+_(timestamp,duration):timestamp _+_(int,int):int
@@ -42,7 +42,7 @@ string.contains(string):bool string.endsWith(string):bool string.startsWith(stri
 matches(string,string):bool string.matches(string):bool
 bool(bool):bool bool(string):bool bytes(bytes):bytes bytes(string):bytes
 double(double):double double(int):double double(string):double double(uint):double
-duration(duration):duration duration(int):duration duration(string):duration
+duration(duration):duration duration(string):duration
 dyn(A):dyn
 int(int):int int(double):int int(duration):int int(string):int int(timestamp):int int(uint):int
 string(string):string string(bool):string string(bytes):string string(double):string string(duration):string

@@ -7,12 +7,15 @@ another type on the right is an error.
 from __future__ import annotations
 
 from jupyter_dra.cel.meter import Frame, charge
+from jupyter_dra.cel.network import Cidr, Ip, Url
 from jupyter_dra.cel.values import MISSING, CelMap, CelOptional, EvalError, UInt
 from jupyter_dra.model import Quantity, Semver
 
 __all__ = ["equal", "settled_equal"]
 
 _NUMBERS = frozenset((int, UInt, float))
+# These ask for their own kind on the right side; anything else there is an error.
+_STRICT = frozenset((Semver, Ip, Cidr, Url))
 _SIMPLE = frozenset((str, bytes, bool))
 _LARGE = 1000
 
@@ -29,8 +32,8 @@ def equal(frame: Frame, left: object, right: object) -> bool:
     if kind in _NUMBERS:
         return other in _NUMBERS and left == right
     # add and sub give a SumQuantity: a pointer upstream, which is unknown on the right side.
-    if isinstance(left, Quantity) or kind is Semver:
-        if other is not (Semver if kind is Semver else Quantity):
+    if isinstance(left, Quantity) or kind in _STRICT:
+        if other is not (kind if kind in _STRICT else Quantity):
             raise EvalError("no such overload")
         return left == right
     return _equal_composite(frame, left, right)

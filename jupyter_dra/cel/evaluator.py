@@ -11,11 +11,13 @@ from jupyter_dra.cel.accesses import (
     optional_getter,
     presence,
 )
+from jupyter_dra.cel.conversions import type_of
 from jupyter_dra.cel.equality import equal, settled_equal
 from jupyter_dra.cel.library import Dispatch, library
 from jupyter_dra.cel.lists import compare_values
 from jupyter_dra.cel.loops import build_comprehension, build_sort
 from jupyter_dra.cel.meter import SMALL, Frame, charge
+from jupyter_dra.cel.regex import compiled
 from jupyter_dra.cel.syntax import (
     Bind,
     Call,
@@ -30,22 +32,21 @@ from jupyter_dra.cel.syntax import (
     Select,
 )
 from jupyter_dra.cel.values import (
+    KEY_TYPES,
     MISSING,
     NONE,
     CelMap,
     CelOptional,
     EvalError,
     TypeValue,
-    UInt,
     map_key,
 )
 
 __all__ = ["Closure", "ProgramProblem", "build"]
 
 Closure = Callable[[Frame], Any]
-_CONVERSIONS = frozenset(("bool", "bytes", "double", "duration", "int", "string", "timestamp", "uint"))
+_FOLDED = frozenset(("bool", "bytes", "double", "duration", "dyn", "int", "string", "timestamp", "uint"))
 _SIZED = frozenset((str, bytes, list))
-_SETTABLE = frozenset((str, int, UInt, float, bool))
 
 
 class ProgramProblem(Exception):
@@ -245,12 +246,14 @@ class Builder:
             return self._in(nodes)
         args = tuple(map(self.build, nodes))
         if name in ("_[_]", "_[?_]"):
-            constant = nodes[1].value if isinstance(nodes[1], Literal) else MISSING
+            constant = self._constant(nodes[1])
+            if constant is not MISSING and type(constant) not in KEY_TYPES:
+                raise ProgramProblem(f"invalid qualifier type: {type_of(constant).name}")
             return index_getter(args[0], args[1], constant, name == "_[?_]", self.key_hint)
         special = _SPECIAL.get(name)
         if special is not None:
             return special(*args)
-        self._fold(name, nodes)
+        self._check_constants(name, nodes)
         return _dispatched(self.library[name, len(args)], args)
 
     def _in(self, nodes: list[Node]) -> Closure:
@@ -259,24 +262,41 @@ class Builder:
             return lambda frame: False
         wanted = self.build(nodes[0])
         if isinstance(container, ListLiteral) and not container.optional:
-            constants = [part.value for part in container.elements if isinstance(part, Literal)]
-            if len(constants) == len(container.elements) and all(
-                type(item) in _SETTABLE for item in constants
-            ):
+            constants = list(map(self._constant, container.elements))
+            if all(type(item) in KEY_TYPES for item in constants):
                 return _in_constants(wanted, frozenset(map(map_key, constants)))
         return _in_value(wanted, self.build(container))
 
-    def _fold(self, name: str, nodes: list[Node]) -> None:
-        """Evaluate what the API server evaluates while it builds the program; raises ProgramProblem."""
-        constants = [node.value for node in nodes if isinstance(node, Literal)]
-        try:
-            if name in _CONVERSIONS and len(nodes) == 1 and constants:
-                implementation, _ = self.library[name, 1].resolve((type(constants[0]),))
-                implementation(constants[0])
-            elif name in ("find", "findAll") and isinstance(nodes[1], Literal):
-                from jupyter_dra.cel.regex import compiled
-
+    def _check_constants(self, name: str, nodes: list[Node]) -> None:
+        """Refuse what the API server refuses while it builds the program; raises ProgramProblem."""
+        if name in _FOLDED and len(nodes) == 1:
+            self._constant(Call(nodes[0].at, name, None, nodes))
+        elif name in ("find", "findAll") and isinstance(nodes[1], Literal):
+            try:
                 compiled(str(nodes[1].value))
+            except EvalError as error:
+                raise ProgramProblem(str(error)) from None
+
+    def _constant(self, node: Node) -> object:
+        """The value of a constant, conversions of constants included, or MISSING; raises ProgramProblem."""
+        if isinstance(node, Literal):
+            return node.value
+        if isinstance(node, ListLiteral) and not node.optional:
+            items = list(map(self._constant, node.elements))
+            return MISSING if any(item is MISSING for item in items) else items
+        if isinstance(node, MapLiteral) and not node.optional:
+            keys, values = list(map(self._constant, node.keys)), list(map(self._constant, node.values))
+            if any(item is MISSING for item in (*keys, *values)):
+                return MISSING
+            return CelMap({map_key(key): value for key, value in zip(keys, values, strict=True)})
+        if not isinstance(node, Call) or node.target is not None or node.function not in _FOLDED:
+            return MISSING
+        value = self._constant(node.args[0]) if len(node.args) == 1 else MISSING
+        if value is MISSING:
+            return MISSING
+        try:
+            implementation, _ = self.library[node.function, 1].resolve((type(value),))
+            return implementation(value)
         except EvalError as error:
             raise ProgramProblem(str(error)) from None
 
@@ -355,7 +375,7 @@ def _in_constants(wanted: Closure, constants: frozenset[object]) -> Closure:
     def contained(frame: Frame) -> bool:
         value = wanted(frame)
         kind = type(value)
-        if kind in _SETTABLE:
+        if kind in KEY_TYPES:
             return map_key(value) in constants
         if kind.__name__ == "Semver" or kind is bytes:
             # cel-go looks the value up in a Go map, which panics for these.

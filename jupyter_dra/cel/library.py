@@ -215,7 +215,6 @@ def _conversions(add: _Library) -> None:
     add.add("double", (int,), float)
     add.add("double", (UInt,), lambda value: float(int(value)))
     add.add("double", (str,), numbers.double_from_text)
-    add.add("duration", (int,), Duration)
     add.add("duration", (str,), times.parse_duration)
     add.add("int", (float,), numbers.double_to_int)
     add.add("int", (Duration,), int)

@@ -152,7 +152,7 @@ def last(values: list[object]) -> CelOptional:
 
 def number_range(frame: Frame, count: int) -> list[object]:
     if count < 0:
-        return []
+        raise EvalError(f"lists.range: size must be non-negative, got {count}")
     checked_size(count)
     charge(frame, count)
     return list(range(count))

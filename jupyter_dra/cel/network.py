@@ -158,15 +158,14 @@ _BAD = re.compile(r"[\x00-\x20\x7f]")
 def url(text: str) -> Url:
     """Read an absolute URL or an absolute path, as ``url.ParseRequestURI`` does."""
     scheme = _SCHEME.match(text)
-    if _BAD.search(text) or not (scheme or text.startswith("/")) or (scheme and text.endswith(":")):
+    if _BAD.search(text) or not (scheme or text.startswith("/")):
         raise EvalError(
             f'URL parse error during conversion from string: parse "{text}": invalid URI for request'
         )
     rest, _, query = text.partition("?")
     if scheme and not rest[scheme.end() :].startswith("/"):
-        raise EvalError(
-            f'URL parse error during conversion from string: parse "{text}": invalid URI for request'
-        )
+        # An opaque URL (mailto:x): nothing but a scheme.
+        return Url(text, scheme[1].lower(), "", "", "", "", query)
     try:
         parts = urlsplit(rest, allow_fragments=False)
         port = parts.port

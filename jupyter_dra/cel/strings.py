@@ -22,13 +22,9 @@ _UPPER = {code: code + 32 for code in range(65, 91)}
 _LOWER = {code: code - 32 for code in range(97, 123)}
 
 
-def _in_range(text: str, index: int, name: str) -> None:
-    if not 0 <= index <= len(text):
-        raise EvalError(f"{name}: index out of range: {index}")
-
-
 def char_at(text: str, index: int) -> str:
-    _in_range(text, index, "charAt")
+    if not 0 <= index <= len(text):
+        raise EvalError(f"index out of range: {index}")
     return text[index : index + 1]
 
 
@@ -37,10 +33,10 @@ def index_of(text: str, part: str) -> int:
 
 
 def index_of_from(text: str, part: str, start: int) -> int:
-    if part == "" and start == len(text):
-        return start
-    if not 0 <= start <= len(text):
+    if start < 0:
         raise EvalError(f"index out of range: {start}")
+    if part == "":
+        return min(start, len(text))
     return text.find(part, start)
 
 
@@ -49,9 +45,11 @@ def last_index_of(text: str, part: str) -> int:
 
 
 def last_index_of_from(text: str, part: str, start: int) -> int:
-    if not 0 <= start <= len(text):
+    if start < 0:
         raise EvalError(f"index out of range: {start}")
-    return text.rfind(part, 0, start + len(part))
+    if part == "":
+        return min(start, len(text))
+    return text.rfind(part, 0, start + len(part)) if start < len(text) else -1
 
 
 def lower_ascii(text: str) -> str:
@@ -77,24 +75,24 @@ def replace(frame: Frame, text: str, old: str, new: str, count: int = -1) -> str
 def split(text: str, separator: str, count: int = -1) -> list[object]:
     if count == 0:
         return []
-    if count == 1:
-        return [text]
     if separator == "":
         parts: list[object] = list(text)
         if count < 0 or len(parts) <= count:
             return parts
         return [*parts[: count - 1], text[count - 1 :]]
+    if count == 1:
+        return [text]
     return list(text.split(separator, count - 1 if count > 0 else -1))
 
 
 def substring(text: str, start: int, end: int | None = None) -> str:
     stop = len(text) if end is None else end
+    if start > stop and end is not None:
+        raise EvalError(f"invalid substring range. start: {start}, end: {stop}")
     if not 0 <= start <= len(text):
         raise EvalError(f"index out of range: {start}")
     if not 0 <= stop <= len(text):
         raise EvalError(f"index out of range: {stop}")
-    if start > stop:
-        raise EvalError(f"invalid substring range. start: {start}, end: {stop}")
     return text[start:stop]
 
 
@@ -177,6 +175,8 @@ def check_format(text: str, given: Sequence[Type]) -> None:
                 f"could not convert argument of type {kinds.format_type(given[index])} for %{verb}"
             )
         index += 1
+    if index < len(given):
+        raise EvalError(f"too many arguments supplied to string.format (expected {index}, got {len(given)})")
 
 
 def _verb(match: re.Match[str]) -> str | None:

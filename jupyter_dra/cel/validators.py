@@ -18,12 +18,19 @@ __all__ = ["failing_constants", "validate_literals"]
 
 def validate_literals(checked: Checked) -> list[Problem]:
     """Literal patterns, durations, timestamps, format texts, and lists and maps of mixed types."""
-    exempt = {id(call.args[0]) for call, _ in checked.calls if _is_format(call)}
+    exempt = {id(part) for call, _ in checked.calls if _is_format(call) for part in _below(call)}
     problems = [problem for call, _ in checked.calls for problem in _call_problems(call, checked)]
     for literal, parts, given in checked.literals:
         if id(literal) not in exempt:
             problems += _mixed(parts, given)
     return sorted(problems, key=lambda problem: problem.at)
+
+
+def _below(node: Node) -> Iterator[Node]:
+    stack = [node]
+    while stack:
+        stack += (found := children(stack.pop()))
+        yield from found
 
 
 def _is_format(call: Call) -> bool:

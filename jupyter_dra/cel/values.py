@@ -6,13 +6,13 @@ bool, int, float, str, bytes, None and list are themselves; the rest is here, in
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
 from jupyter_dra.model import Quantity
 
 __all__ = [
+    "KEY_TYPES",
     "MISSING",
     "NONE",
     "TRAP",
@@ -105,6 +105,11 @@ class _BoolKey:
 _TRUE, _FALSE = _BoolKey(True), _BoolKey(False)
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class _OtherKey:
+    value: object
+
+
 class CelMap:
     """A map; numbers of different types are one key (``8.0`` finds ``8``), true is not 1."""
 
@@ -112,11 +117,6 @@ class CelMap:
 
     def __init__(self, data: dict[object, object]) -> None:
         self.data = data
-
-    @staticmethod
-    def of(pairs: Iterator[tuple[object, object]]) -> CelMap:
-        """A map from pairs; the last of equal keys wins. Raises EvalError for a key of a wrong type."""
-        return CelMap({map_key(key): value for key, value in pairs})
 
     def find(self, key: object) -> object:
         """The value or MISSING; raises TrapRead where a profile knows only that there is one."""
@@ -131,10 +131,10 @@ class CelMap:
 
     def contains(self, key: object) -> bool:
         """``in``: the real keys; a key of another type is not there."""
-        return type(key) in _KEY_TYPES and map_key(key) in self.data
+        return type(key) in KEY_TYPES and map_key(key) in self.data
 
     def keys(self) -> list[object]:
-        return [key.value if type(key) is _BoolKey else key for key in self.data]
+        return [key.value if isinstance(key, (_BoolKey, _OtherKey)) else key for key in self.data]
 
     def items(self) -> list[tuple[object, object]]:
         values = self.data.values()
@@ -161,14 +161,14 @@ class OuterMap(CelMap):
         return True
 
 
-_KEY_TYPES = frozenset((bool, int, UInt, float, str))
+KEY_TYPES = frozenset((bool, int, UInt, float, str))
 
 
 def map_key(key: object) -> object:
-    """The key a map keeps; raises EvalError for a type that cannot be one."""
+    """The key a map keeps. Other types may be keys of a literal, but nothing equals them."""
     kind = type(key)
     if kind is str or kind is int or kind is UInt or kind is float:
         return key
     if kind is bool:
         return _TRUE if key else _FALSE
-    raise EvalError("unsupported key type")
+    return _OtherKey(key)

@@ -98,7 +98,7 @@ def test_functions_work_as_documented(text: str) -> None:
         ("1 / 0 == 1", "division by zero"),
         ("9223372036854775807 + 1 == 1", "integer overflow"),
         ("[1][5] == 1", "index out of bounds: 5"),
-        ('"abc".charAt(9) == ""', "charAt: index out of range: 9"),
+        ('"abc".charAt(9) == ""', "index out of range: 9"),
         ("optional.none().value() == 1", "optional.none() dereference"),
         ('quantity("1.5").asInteger() == 1', "cannot convert value to integer"),
         (
