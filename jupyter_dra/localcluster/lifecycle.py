@@ -51,7 +51,8 @@ class UpOptions:
         folder: where the cluster keeps its files; None means the account's place for it.
         tokens_file: further users of the API server (token,user,uid,"groups").
         attached: end with the calling process, however that ends.
-        lease_seconds: how often node leases are renewed.
+        lease_seconds: how often node leases are renewed; they are valid four times as long, and a node that is silent
+            for five times as long is lost.
         pull_seconds: how long an image pull takes.
     """
 
@@ -322,7 +323,9 @@ def _commands(
     ]
     agent += ["--tls-cert", str(pki / "kubelet.crt"), "--tls-key", str(pki / "kubelet.key")]
     agent += ["--client-ca", str(pki / "ca.crt"), "--workdir", described["workdir"], "--mark", mark]
-    agent += ["--lease-seconds", str(options.lease_seconds), "--pull-seconds", str(options.pull_seconds)]
+    duration = max(1, round(4 * options.lease_seconds))
+    agent += ["--lease-seconds", str(options.lease_seconds), "--lease-duration", str(duration)]
+    agent += ["--pull-seconds", str(options.pull_seconds)]
     for source in described["devices"]:
         path = Path(source)
         agent += [

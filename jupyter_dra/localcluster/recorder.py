@@ -41,9 +41,22 @@ class Recorder:
         self._task: asyncio.Task[None] | None = None
 
     def record(
-        self, about: Mapping[str, Any], kind: str, reason: str, message: str, *, host: str | None = None
+        self,
+        about: Mapping[str, Any],
+        kind: str,
+        reason: str,
+        message: str,
+        *,
+        host: str | None = None,
+        order: int | None = None,
     ) -> None:
-        """Queue an event about an object; ``kind`` is Normal or Warning. Never blocks and never raises."""
+        """Queue an event about an object. Never blocks and never raises.
+
+        Args:
+            kind: Normal or Warning.
+            host: the node it happened on, if not the recorder's.
+            order: nanoseconds since the epoch that place it among events of the same second; default now.
+        """
         if self._task is None:
             self._task = asyncio.create_task(self._run(), name=f"events-{self._source['component']}")
         meta = about["metadata"]
@@ -53,7 +66,7 @@ class Recorder:
             "apiVersion": "v1",
             "kind": "Event",
             "metadata": {
-                "name": f"{meta['name'][:230]}.{time.time_ns():x}",
+                "name": f"{meta['name'][:230]}.{order or time.time_ns():x}",
                 "namespace": meta.get("namespace") or "default",
             },
             "involvedObject": {

@@ -61,6 +61,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--wait-seconds", type=float, default=30.0, help="how long to wait for the kubeconfig"
     )
+    parser.add_argument("--lease-duration", type=int, default=40, help="seconds a node lease is valid")
     parser.add_argument("--allow-root", action="store_true", help="run as root, pods too")
     return parser
 

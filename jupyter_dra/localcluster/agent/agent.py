@@ -10,6 +10,7 @@ from pathlib import Path
 
 from jupyter_dra.localcluster.agent.addresses import AddressPool
 from jupyter_dra.localcluster.agent.endpoint import Endpoint
+from jupyter_dra.localcluster.agent.faults import Faults
 from jupyter_dra.localcluster.agent.measuring import simulate_usage, watch_memory
 from jupyter_dra.localcluster.agent.node import NodeKeeper
 from jupyter_dra.localcluster.agent.process import become_subreaper
@@ -20,7 +21,7 @@ from jupyter_dra.localcluster.devicelocks import DeviceLocks
 from jupyter_dra.localcluster.drivers import DeviceDrivers
 from jupyter_dra.localcluster.informer import Informer, key_of, started
 from jupyter_dra.localcluster.inventories import Inventory
-from jupyter_dra.localcluster.kinds import PODS
+from jupyter_dra.localcluster.kinds import NODES, PODS
 from jupyter_dra.localcluster.recorder import Recorder
 
 log = logging.getLogger(__name__)
@@ -49,6 +50,8 @@ class Agent:
         self.drivers = DeviceDrivers(client, inventory, DeviceLocks())
         self.recorder = Recorder(client, "kubelet")
         self.pods = Informer(client, PODS)
+        self._node_objects = Informer(client, NODES)
+        self._faults: Faults | None = None
         self.nodes: NodeKeeper | None = None
         self.around: Surroundings | None = None
 
@@ -70,9 +73,11 @@ class Agent:
         await self.nodes.register()
         await asyncio.gather(
             self.drivers.publish(self.nodes.uids),
-            started(self.pods),
+            started(self.pods, self._node_objects),
         )
         await self.drivers.start_attaching()
+        self._faults = Faults(self.nodes)
+        self._node_objects.on_change(self._faults.node_changed)
         self.pods.on_change(self._pod_changed)
         self._side_tasks = [
             asyncio.create_task(watch_memory(self._workers.values, self._options.memory_interval)),
@@ -88,7 +93,7 @@ class Agent:
 
     async def stop(self) -> None:
         """End every pod's processes and the agent's own tasks; objects in the cluster stay as they are."""
-        await self.pods.stop()
+        await asyncio.gather(self.pods.stop(), self._node_objects.stop())
         for worker in self.workers():
             worker.vanish()
         if self._tasks:
@@ -110,6 +115,8 @@ class Agent:
                 worker.vanish()
             else:
                 worker.update(pod)
+                if self._faults is not None:
+                    self._faults.pod_changed(worker)
         elif kind != "DELETED" and self._is_ours(pod):
             self._adopt(uid, pod)
 

@@ -134,12 +134,10 @@ class Container:
         return self.outcome
 
     def _termination_message(self, code: int) -> str:
-        if (
-            self.spec.get("terminationMessagePolicy") != "FallbackToLogsOnError"
-            or code == 0
-            or self.log is None
-        ):
-            return ""
+        message = _file_text(self.message_file) if self.message_file is not None else ""
+        falls_back = self.spec.get("terminationMessagePolicy") == "FallbackToLogsOnError"
+        if message or not falls_back or code == 0 or self.log is None:
+            return message
         return self.log.tail(lines=_MESSAGE_LINES, limit=_MESSAGE_BYTES)
 
     def terminate(self, number: int = signal.SIGTERM) -> None:

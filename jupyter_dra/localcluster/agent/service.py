@@ -75,6 +75,7 @@ async def _run(arguments: argparse.Namespace, memory: Path) -> int:
         host_ip=arguments.listen,
         pull_seconds=arguments.pull_seconds,
         lease_seconds=arguments.lease_seconds,
+        lease_duration=arguments.lease_duration,
         kubelet_port=arguments.port,
     )
     async with Client.from_kubeconfig(arguments.kubeconfig, arguments.context) as client:

@@ -23,15 +23,21 @@ log = logging.getLogger(__name__)
 NOT_READY = "node.kubernetes.io/not-ready"
 UNREACHABLE = "node.kubernetes.io/unreachable"
 LEASE_NAMESPACE = "kube-node-lease"
+_LEASE_SECONDS = 40
 
 
 @dataclass(frozen=True, slots=True)
 class Patience:
-    """Seconds: how long a lease may be silent, how often nodes are looked at, until a node without one may start."""
+    """How long silence is borne.
 
-    silent: float = 50.0
-    period: float = 2.0
+    ``leases`` is how many durations of a node's own lease pass before the node counts as lost (40 s times 1.25 is the
+    50 s of kube-controller-manager); ``orphans`` the seconds until pods of a deleted node go; ``period`` the seconds
+    between two looks.
+    """
+
+    leases: float = 1.25
     orphans: float = 40.0
+    period: float = 1.0
 
 
 class NodeController:
@@ -81,10 +87,15 @@ class NodeController:
     async def _look_at_nodes(self) -> None:
         for node in self._nodes.values():
             name = node["metadata"]["name"]
-            if self._silent_for(name) > self._patience.silent and _ready(node) != "Unknown":
+            if self._silent_for(name) > self._bearable(name) and _ready(node) != "Unknown":
                 await self._mark_unknown(node)
             else:
                 await self._set_taints(node)
+
+    def _bearable(self, name: str) -> float:
+        lease = self._leases.get(name, LEASE_NAMESPACE)
+        seconds = ((lease or {}).get("spec") or {}).get("leaseDurationSeconds") or _LEASE_SECONDS
+        return float(seconds) * self._patience.leases
 
     def _silent_for(self, name: str) -> float:
         """Return how long a node's lease has not changed, by our own clock."""

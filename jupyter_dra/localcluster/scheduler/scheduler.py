@@ -234,9 +234,8 @@ class Scheduler:
                 self._recorder.record(pod, "Warning", "FailedScheduling", str(error))
         else:
             where = f"{pod['metadata']['namespace']}/{pod['metadata']['name']}"
-            self._recorder.record(
-                pod, "Normal", "Scheduled", f"Successfully assigned {where} to {choice.node}"
-            )
+            text = f"Successfully assigned {where} to {choice.node}"
+            self._recorder.record(pod, "Normal", "Scheduled", text, order=order)
         finally:
             for claim in devices.wanted:
                 self._devices.settle(claim)

@@ -103,3 +103,46 @@ def test_devices_that_attach_first_bind_the_pod_afterwards(tmp_path: Path) -> No
         assert [c["type"] for c in conditions] == ["fabric.example.com/attached"]
     finally:
         cluster.stop()
+
+
+def test_a_silent_node_is_not_ready_its_pods_are_evicted_and_it_comes_back(tmp_path: Path) -> None:
+    cluster = start_local_cluster(tmp_path, ["l4"], lease_seconds=0.25)
+    try:
+        leaves = {"key": "node.kubernetes.io/unreachable", "operator": "Exists", "effect": "NoExecute"}
+        cluster.apply(
+            pod_manifest(
+                "stranded",
+                "sleep",
+                "60",
+                nodeSelector={"kubernetes.io/hostname": "l4-0"},
+                tolerations=[{**leaves, "tolerationSeconds": 0}],
+            )
+        )
+        cluster.wait_for_pod("stranded")
+        cluster.kubectl("annotate", "node", "l4-0", "jupyter-dra.dev/fault=silent")
+        cluster.wait(lambda: ready(cluster, "l4-0") == "Unknown")
+        cluster.wait_gone("pods", "stranded")
+        assert "NotReady" in cluster.kubectl("get", "node", "l4-0")
+        cluster.apply(pod_manifest("elsewhere", "true"))
+        cluster.wait_for_pod("elsewhere", "Succeeded")
+        assert cluster.get("pods", "elsewhere")["spec"]["nodeName"] != "l4-0"  # type: ignore[index]
+        cluster.kubectl("annotate", "node", "l4-0", "jupyter-dra.dev/fault-")
+        cluster.wait(lambda: ready(cluster, "l4-0") == "True")
+        cluster.wait(lambda: not (cluster.get("nodes", "l4-0") or {})["spec"].get("taints"))
+    finally:
+        cluster.stop()
+
+
+def test_a_node_whose_object_was_deleted_registers_again(tmp_path: Path) -> None:
+    cluster = start_local_cluster(tmp_path, ["l4"], lease_seconds=0.25)
+    try:
+        cluster.kubectl("delete", "node", "l4-0")
+        again = cluster.wait(lambda: cluster.get("nodes", "l4-0"))
+        assert again["metadata"]["name"] == "l4-0"
+    finally:
+        cluster.stop()
+
+
+def ready(cluster: LocalCluster, node: str) -> str:
+    conditions = (cluster.get("nodes", node) or {}).get("status", {}).get("conditions") or []
+    return str(next(c["status"] for c in conditions if c["type"] == "Ready"))

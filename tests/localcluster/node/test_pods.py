@@ -297,6 +297,57 @@ def test_events_tell_the_story_in_order(shared_cluster: LocalCluster) -> None:
     assert shared_cluster.wait(reasons) == ["Scheduled", "Pulled", "Created", "Started"]
 
 
+def test_a_termination_message_reaches_the_status(shared_cluster: LocalCluster) -> None:
+    volume = {"name": "run", "emptyDir": {"medium": "Memory"}}
+    container = {
+        "volumeMounts": [{"name": "run", "mountPath": "/run/jupyter-dra"}],
+        "terminationMessagePath": "/run/jupyter-dra/termination-log",
+    }
+    write = "import sys; open(sys.argv[1], 'w').write('{\"code\": \"idle\"}'); sys.exit(3)"
+    shared_cluster.apply(
+        pod_manifest(
+            "message",
+            *PYTHON,
+            write,
+            "/run/jupyter-dra/termination-log",
+            container=container,
+            volumes=[volume],
+        )
+    )
+    assert state_of(shared_cluster, "message", "Failed")["terminated"]["message"] == '{"code": "idle"}'
+
+
+def test_the_last_lines_of_the_log_are_the_message_when_asked_for(shared_cluster: LocalCluster) -> None:
+    container = {"terminationMessagePolicy": "FallbackToLogsOnError"}
+    shared_cluster.apply(pod_manifest("fallback", *PYTHON, "print('why'); exit(1)", container=container))
+    assert state_of(shared_cluster, "fallback", "Failed")["terminated"]["message"] == "why\n"
+
+
+def test_an_evicted_pod_says_so(shared_cluster: LocalCluster) -> None:
+    shared_cluster.apply(pod_manifest("evicted", "sleep", "60"))
+    shared_cluster.wait_for_pod("evicted")
+    shared_cluster.kubectl("annotate", "pod", "evicted", "jupyter-dra.dev/fault=evict")
+    status = shared_cluster.wait_for_pod("evicted", "Failed")["status"]
+    assert status["reason"] == "Evicted"
+
+
+def test_a_frozen_pod_stands_still_until_it_is_let_go(shared_cluster: LocalCluster) -> None:
+    program = "import time\nfor i in range(10000): print(i, flush=True); time.sleep(0.01)"
+    shared_cluster.apply(pod_manifest("frozen", *PYTHON, program))
+    shared_cluster.wait(lambda: log_of(shared_cluster, "frozen"))
+    shared_cluster.kubectl("annotate", "pod", "frozen", "jupyter-dra.dev/fault=freeze")
+
+    def still() -> str | None:
+        before = log_of(shared_cluster, "frozen")
+        shared_cluster.kubectl("get", "pods")
+        return before if log_of(shared_cluster, "frozen") == before else None
+
+    before = shared_cluster.wait(still)
+    shared_cluster.kubectl("annotate", "pod", "frozen", "jupyter-dra.dev/fault-")
+    shared_cluster.wait(lambda: len(log_of(shared_cluster, "frozen")) > len(before))
+    shared_cluster.kubectl("delete", "pod", "frozen", "--wait")
+
+
 def is_alive(pid: int) -> bool:
     try:
         os.kill(pid, 0)
