@@ -223,6 +223,7 @@ class Scheduler:
             for claim in devices.allocated:
                 await self._binder.reserve(pod, claim)
             await self._binder.wait_for_conditions(pod, written)
+            order = time.time_ns()  # the node may act on the binding before its answer is here
             await self._binder.bind(pod, choice.node)
         except (DRAError, BindingFailed) as error:
             log.info("Pod %s is not bound: %s", pod["metadata"]["name"], error)
