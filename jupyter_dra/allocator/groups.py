@@ -15,18 +15,12 @@ _MOST_NUMBERS = 200_000
 class NodeGroup:
     """Nodes of one signature; ``sample`` is one of them, ``tag`` what was noted about the node (None: ready)."""
 
-    __slots__ = ("views",)
+    __slots__ = ("sample", "tag", "views")
 
-    def __init__(self) -> None:
-        self.views: dict[str, NodeView] = {}
-
-    @property
-    def sample(self) -> NodeView:
-        return next(iter(self.views.values()))
-
-    @property
-    def tag(self) -> str | None:
-        return self.sample.tag
+    def __init__(self, view: NodeView) -> None:
+        self.sample = view
+        self.tag = view.tag
+        self.views = {view.name: view}
 
     def __len__(self) -> int:
         return len(self.views)
@@ -34,12 +28,18 @@ class NodeGroup:
     def __iter__(self) -> Iterator[NodeView]:
         return iter(self.views.values())
 
-    @staticmethod
-    def of(view: NodeView) -> NodeGroup:
-        """A group of one, for questions that tell apart even equal nodes."""
-        group = NodeGroup()
-        group.views[view.name] = view
-        return group
+    def put(self, view: NodeView) -> None:
+        """Add a node, or renew its view."""
+        self.views[view.name] = view
+        if self.sample.name == view.name:
+            self.sample = view
+
+    def drop(self, name: str) -> bool:
+        """Take a node out; False when none is left."""
+        del self.views[name]
+        if self.views and self.sample.name == name:
+            self.sample = next(iter(self.views.values()))
+        return bool(self.views)
 
 
 class GroupIndex:
@@ -53,23 +53,18 @@ class GroupIndex:
     def put(self, view: NodeView) -> None:
         """Add a node, or move it to where it belongs now."""
         signature = (view.tag, *(self._number(view, place) for place in range(len(view.pools))))
-        if self._signature.get(view.name) == signature:
-            self._groups[signature].views[view.name] = view
-            return
-        self.remove(view.name)
-        self._signature[view.name] = signature
+        if self._signature.get(view.name) != signature:
+            self.remove(view.name)
+            self._signature[view.name] = signature
         group = self._groups.get(signature)
         if group is None:
-            group = self._groups[signature] = NodeGroup()
-        group.views[view.name] = view
+            self._groups[signature] = NodeGroup(view)
+        else:
+            group.put(view)
 
     def remove(self, name: str) -> None:
         signature = self._signature.pop(name, None)
-        if signature is None:
-            return
-        group = self._groups[signature]
-        del group.views[name]
-        if not group.views:
+        if signature is not None and not self._groups[signature].drop(name):
             del self._groups[signature]
 
     def clear(self) -> None:

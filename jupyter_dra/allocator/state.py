@@ -222,6 +222,10 @@ class ClusterState:
         self._fill(found.tokens)
         return found
 
+    def published_in(self, key: PoolKey) -> tuple[int, ...]:
+        """The kinds of a pool's devices as counted in ``published``."""
+        return self._counted.get(key, ())
+
     def slices_of_pool(self, key: PoolKey) -> Mapping[str, SliceEntry]:
         return self._pools.get(key, {})
 

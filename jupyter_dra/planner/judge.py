@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from jupyter_dra.allocator import Attempt, NodeGroup, NodeView
+from jupyter_dra.allocator import Attempt, NodeGroup, NodeView, PoolView
 from jupyter_dra.errors import AllocationError
 from jupyter_dra.model import NodeSelector
 from jupyter_dra.planner.certainty import Doubt, incomplete_pools, plugin_nodes, scales_from_zero
 from jupyter_dra.planner.facts import matching_kinds
-from jupyter_dra.planner.survey import MatchTable, Survey, survey
+from jupyter_dra.planner.survey import Count, MatchTable, Survey, survey
 from jupyter_dra.planner.wish import Finding, Json, Wish
 
 if TYPE_CHECKING:
@@ -48,6 +48,8 @@ class Judgement:
     empty_attempt: Attempt | None = None
     matches: MatchTable | None = None
     counts: Totals = field(default_factory=Totals)
+    # Matching and free devices of a node of each group, by the group's identity.
+    of_group: dict[int, Count] = field(default_factory=dict)
     plugins: dict[str, dict[str, int]] = field(default_factory=dict)
     wanted: int = 1
     takes_all: bool = False
@@ -88,7 +90,7 @@ def judge(inventory: Inventory, wish: Wish, budget_ms: float | None, tiers: Sequ
 
 def _one_by_one(result: Judgement) -> None:
     """Tell all nodes apart: a unique attribute (or a claim's node) makes equal nodes differ."""
-    result.groups = [NodeGroup.of(view) for group in result.groups for view in group]
+    result.groups = [NodeGroup(view) for group in result.groups for view in group]
     result.groups.sort(key=lambda group: group.sample.order)
     result.ready = [group for group in result.groups if group.tag is None]
 
@@ -291,21 +293,23 @@ def _totals(result: Judgement) -> Totals:
     matches = result.matches
     assert matches is not None
     matching = free = nodes = 0
-    seen: set[int] = set()
     devices: dict[Any, bool] = {}
-    for group in result.ready:
-        here = 0
+    network: dict[Any, tuple[PoolView, NodeView]] = {}
+    for group in result.groups:
         view = group.sample
+        count = result.of_group[id(group)] = matches.count(view)
+        if group.tag is not None or not count.matching:
+            continue
+        times = len(group)
+        nodes += times
         for pool in view.pools:
-            count = matches.count_pool(pool, view)
-            here += count.matching
-            if pool.local:
-                matching += count.matching * len(group)
-                free += count.free * len(group)
-            elif id(pool) not in seen or pool.per_device:
-                seen.add(id(pool))
-                for index, device in enumerate(pool.devices) if count.matching else ():
-                    if matches.on_node(pool, device, view) and matches.matches(device):
-                        devices[device.id] = matches.is_free(pool, index)
-        nodes += len(group) if here else 0
+            if not pool.local:
+                network[id(pool), view.name if pool.per_device else None] = pool, view
+                count = count.less(matches.count_pool(pool, view))
+        matching += count.matching * times
+        free += count.free * times
+    for pool, view in network.values():
+        for index, device in enumerate(pool.devices) if not pool.broken else ():
+            if matches.on_node(pool, device, view) and matches.matches(device):
+                devices[device.id] = matches.is_free(pool, index)
     return Totals(matching + len(devices), free + sum(devices.values()), nodes)

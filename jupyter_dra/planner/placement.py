@@ -57,7 +57,7 @@ def list_nodes(
     for group in judgement.groups:
         outcome = now.get(id(group))
         for verdict, views in _by_verdict(inventory, judgement, group, outcome, empty.get(id(group))):
-            count = judgement.matches.count(group.sample)
+            count = judgement.of_group[id(group)]
             if verdict == "impossible" and not count.matching:
                 continue
             points = score(outcome) if outcome is not None else 0

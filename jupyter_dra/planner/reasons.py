@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -68,7 +67,7 @@ def why_not(inventory: Inventory, judgement: Judgement) -> WhyNot:
         return WhyNot()
     classify = Classifier(inventory, judgement.now.attempt, judgement.matches.bodies)
     sorter = _Sorter(inventory, judgement, judgement.matches, classify, _Tally())
-    sorter.sort(_pools(judgement))
+    sorter.sort()
     tally = sorter.tally
     found = WhyNot(taken=sorter.taken)
     for (_, _), line in sorted(tally.lines.items(), key=lambda item: _position(item[0], tally)):
@@ -82,9 +81,9 @@ def _position(key: tuple[str, Any], tally: _Tally) -> tuple[int, int]:
     return _ORDER.index(key[0]), -tally.counts[key]
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class _Seen:
-    """A pool of a group of nodes, with the best verdict among the nodes that see it.
+    """A pool of a group of nodes, with the verdict of those nodes.
 
     ``views`` are the same place's pools of all nodes of the group, one where the pool is not local.
     """
@@ -96,25 +95,6 @@ class _Seen:
     @property
     def pool(self) -> PoolView:
         return self.views[0]
-
-
-def _pools(judgement: Judgement) -> list[_Seen]:
-    assert judgement.now is not None
-    now = judgement.now.by_group()
-    empty = judgement.empty.by_group() if judgement.empty is not None else None
-    found: dict[Any, _Seen] = {}
-    for group in judgement.groups:
-        node = group.sample
-        verdict = _verdict(judgement, group, now.get(id(group)), empty)
-        for place, pool in enumerate(node.pools):
-            key = id(pool) if not pool.per_device else (id(pool), node.name)
-            seen = found.get(key)
-            if seen is None:
-                views = [view.pools[place] for view in group] if pool.local else [pool]
-                found[key] = _Seen(views, node, verdict)
-            elif _BEST[verdict] < _BEST[seen.verdict]:
-                seen.node, seen.verdict = node, verdict
-    return list(found.values())
 
 
 def _verdict(
@@ -142,55 +122,71 @@ class _Sorter:
     taken: list[DeviceEntry] = field(default_factory=list)
     _done: set[Any] = field(default_factory=set)
 
-    def sort(self, pools: Sequence[_Seen]) -> None:
-        self._kinds(pools)
-        for seen in pools:
-            self._pool(seen)
-        for device in self.inventory.state.orphans():
+    def sort(self) -> None:
+        judgement = self.judgement
+        assert judgement.now is not None
+        now = judgement.now.by_group()
+        empty = judgement.empty.by_group() if judgement.empty is not None else None
+        groups = judgement.groups
+        apart = {p.key for group in groups for p in group.sample.pools if not p.local or p.broken}
+        network: dict[Any, _Seen] = {}
+        for group in groups:
+            count = judgement.of_group[id(group)]
+            verdict = (
+                _verdict(judgement, group, now.get(id(group)), empty) if count.matching else "impossible"
+            )
+            settled = count.matching == 0 or (verdict == "fits" and count.matching == count.free)
+            for place, pool in enumerate(group.sample.pools):
+                if apart and pool.key in apart:
+                    self._apart(group, place, verdict, network)
+                elif not settled or self.classify.by_device:
+                    self._pool(_Seen([view.pools[place] for view in group], group.sample, verdict))
+        for seen in network.values():
+            self._pool(seen, whole=False)
+        self._kinds(apart)
+
+    def _apart(self, group: NodeGroup, place: int, verdict: str, network: dict[Any, _Seen]) -> None:
+        """Note a pool whose devices are looked at one by one; of a network pool the best verdict counts."""
+        pool, node = group.sample.pools[place], group.sample
+        if pool.local:
+            network[id(pool)] = _Seen([view.pools[place] for view in group], node, verdict)
+            return
+        key = (id(pool), node.name) if pool.per_device else id(pool)
+        known = network.get(key)
+        if known is None or _BEST[verdict] < _BEST[known.verdict]:
+            network[key] = _Seen([pool], node, verdict)
+
+    def _kinds(self, apart: set[tuple[str, str]]) -> None:
+        """Everything that the kind alone decides, from counts per kind; ``apart`` pools were told one by one."""
+        state = self.inventory.state
+        counts = Counter(state.published)
+        for key in apart:
+            counts.subtract(state.published_in(key))
+        for device in state.orphans():
             if device.id not in self._done:
                 self._done.add(device.id)
+                counts[device.kind.number] -= (device.id.driver, device.id.pool) not in apart
                 failed = self.classify(device)
                 self.tally.add(
                     failed if failed.code != "passes" else Failed("node", detail="no-node"), device
                 )
-
-    def _kinds(self, pools: Sequence[_Seen]) -> None:
-        """Everything that the kind alone decides, from counts per kind."""
-        counts: Counter[int] = Counter()
-        for seen in pools:
-            if self._whole(seen.pool):
-                times = len(seen.views)
-                if times == 1:
-                    counts.update(seen.pool.kinds)
-                else:
-                    for number in seen.pool.kinds:
-                        counts[number] += times
-        samples = self.inventory.state.samples
         for number, count in counts.items():
-            device = samples[number]
-            if self.classify.decides(device):
+            device = state.samples[number]
+            if count > 0 and self.classify.decides(device):
                 failed = self.classify(device)
                 if failed.code != "passes":
                     self.tally.add(failed, device, count)
 
-    @staticmethod
-    def _whole(pool: PoolView) -> bool:
-        """Every device of the pool counts, once, for the nodes that see the pool."""
-        return pool.local and not pool.broken
-
-    def _pool(self, seen: _Seen) -> None:
+    def _pool(self, seen: _Seen, whole: bool = True) -> None:
+        """Tell the devices of a pool one by one; of a ``whole`` one only those that their kind does not settle."""
         pool = seen.pool
-        whole = self._whole(pool)
-        if whole and pool.plain and not self.classify.by_device:
-            count = self.matches.count_pool(pool, seen.node)
-            if count.matching == 0 or (seen.verdict == "fits" and count.matching == count.free):
-                return
         for index, device in enumerate(pool.devices):
-            if whole and self.classify.decides(device) and self.classify(device).code != "passes":
-                continue
-            if not whole:
-                if device.id in self._done or not self.matches.on_node(pool, device, seen.node):
+            if whole:
+                if self.classify.decides(device) and self.classify(device).code != "passes":
                     continue
+            elif device.id in self._done or not self.matches.on_node(pool, device, seen.node):
+                continue
+            else:
                 self._done.add(device.id)
             self._device(seen, index)
 

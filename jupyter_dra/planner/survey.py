@@ -73,6 +73,10 @@ class Count(NamedTuple):
     matching: int
     free: int
 
+    def less(self, other: Count) -> Count:
+        """What is left without another count."""
+        return Count(self.matching - other.matching, self.free - other.free)
+
 
 class MatchTable:
     """Which devices the main request (the first of the first claim, any alternative) could take.
@@ -118,8 +122,11 @@ class MatchTable:
 
     def count(self, node: NodeView) -> Count:
         """Matching and free devices of one node."""
+        pools = node.pools
+        if len(pools) == 1:
+            return self.count_pool(pools[0], node)
         matching = free = 0
-        for pool in node.pools:
+        for pool in pools:
             part = self.count_pool(pool, node)
             matching += part.matching
             free += part.free
