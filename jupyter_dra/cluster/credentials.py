@@ -148,15 +148,18 @@ def allow(command: str, preferences: Mapping[str, Any]) -> None:
     if policy == "Allowlist":
         for entry in preferences.get("credentialPluginAllowlist") or []:
             name = (entry or {}).get("command") or (entry or {}).get("name") or ""
-            if name and (
-                name == command or (os.sep not in name and shutil.which(name) == shutil.which(command))
-            ):
+            if name and (name == command or _same_program(name, command)):
                 return
     raise ClusterError(
         f"kuberc ({policy}) forbids running the login plugin {command!r}.",
         code="unauthorized",
         next_step="Change credentialPluginPolicy in kuberc.",
     )
+
+
+def _same_program(name: str, command: str) -> bool:
+    found = shutil.which(name) if os.sep not in name else None
+    return found is not None and found == shutil.which(command)
 
 
 class Credentials:

@@ -77,6 +77,9 @@ class Transport:
     async def _close_session(self) -> None:
         session, self._session = self._session, None
         if session is not None:
+            # Abort rather than say goodbye: nothing is under way, and the loop may end before the answer comes.
+            if session.connector is not None:
+                await session.connector.close(abort_ssl=True)
             await session.close()
 
     async def close(self) -> None:

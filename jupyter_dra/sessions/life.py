@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any, cast
 
 from ..errors import ConflictError, SessionEnded
-from .endings import Reason, reason
+from .endings import CODES, Reason, reason
 from .launch import Failed, dial, launch_kernel
 from .live import LiveKernel, LiveSession
 from .making import Context, remember
@@ -84,7 +84,7 @@ def connected(ctx: Context, session: LiveSession, kernel: LiveKernel) -> None:
 def kernel_over(ctx: Context, session: LiveSession, kernel: LiveKernel) -> None:
     """A kernel ended: with it the session, unless others go on."""
     kernel.state = "dead"
-    why = kernel.reason = kernel.reason or reason("exited")
+    why = kernel.reason = _told_elsewhere(ctx, session, kernel.reason or reason("exited"))
     kernel.connected.set()
     if session.releasing is not None:
         return
@@ -95,6 +95,15 @@ def kernel_over(ctx: Context, session: LiveSession, kernel: LiveKernel) -> None:
     session.history.append(note)
     session.changed("kernels")
     kernel.task = asyncio.create_task(_give_back(ctx, session, kernel), name=f"release {kernel.pod_name}")
+
+
+def _told_elsewhere(ctx: Context, session: LiveSession, why: Reason) -> Reason:
+    """When another process of this user ended the session, its record says why the objects went away."""
+    if why.code not in ("pod-deleted", "claim-deleted"):
+        return why
+    ended = (ctx.store.read(session.id) or {}).get("ended")
+    code = ended.get("code") if isinstance(ended, dict) else None
+    return reason(code) if code in CODES else why
 
 
 async def _give_back(ctx: Context, session: LiveSession, kernel: LiveKernel) -> None:

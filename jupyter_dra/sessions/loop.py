@@ -99,3 +99,6 @@ async def _cancel_all() -> None:
         task.cancel()
     await asyncio.gather(*tasks, return_exceptions=True)
     await asyncio.get_running_loop().shutdown_asyncgens()
+    # Aborted transports are closed by callbacks of the next turns.
+    for _ in range(3):
+        await asyncio.sleep(0)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
+from dataclasses import replace
 from typing import Any
 
 from ..errors import DRAError
@@ -14,6 +15,7 @@ from .live import LiveKernel, LiveSession
 from .making import Context
 from .ports import KernelEvent
 from .record import epoch
+from .seal import LEASE, read_lease
 
 log = logging.getLogger(__name__)
 
@@ -41,6 +43,7 @@ class _Follower:
         self.death: Reason | None = None
         self.silent_since: float | None = None
         self.reader: asyncio.Task[None] | None = None
+        self.lease_text: str | None = None
 
     async def close(self) -> None:
         if self.reader is not None:
@@ -56,6 +59,7 @@ class _Follower:
             if now.devices and now.devices != self.session.devices:
                 self.session.devices = now.devices
                 self.session.changed("state")
+            self._read_lease()
             if now.failure is not None:
                 return self._why(now.failure)
             over = self._over()
@@ -68,6 +72,25 @@ class _Follower:
                     await self.session.touched.wait()
             except TimeoutError:
                 pass
+
+    def _read_lease(self) -> None:
+        """Another process of this user may have extended the lease: the sealed annotation tells."""
+        pods, session = self.ctx.caches.pods(self.session.namespace), self.session
+        pod = pods.get(self.kernel.pod_name, session.namespace)
+        text = ((pod or {}).get("metadata", {}).get("annotations") or {}).get(LEASE)
+        if text is None or text == self.lease_text:
+            return
+        first, self.lease_text = self.lease_text is None, text
+        read = read_lease(self.ctx.identity.key, session.id, text)
+        if read is None or first:
+            return
+        ends_at, idle = read
+        longest = session.lease.longest_until
+        if longest is not None:
+            ends_at = min(ends_at, longest)
+        if (ends_at, idle) != (session.lease.ends_at, session.lease.idle_seconds):
+            session.lease = replace(session.lease, ends_at=ends_at, idle_seconds=idle)
+            session.changed("lease")
 
     def _why(self, failure: Reason) -> Reason:
         """What podside said beats a bare exit code; what the cluster said beats podside."""

@@ -51,16 +51,9 @@ def test_objects_go_there_and_back_as_they_are(run: Any) -> None:
 
 
 def test_unknown_fields_are_refused_with_the_servers_text(run: Any) -> None:
-    async def test(client: KubeClient) -> None:
-        with pytest.raises(InputError, match='unknown field "spec.typo"'):
-            await client.create({**config_map("typo"), "spec": {"typo": 1}})
-
-    with pytest.raises(AssertionError):
-        run(test)
-
     async def pod(client: KubeClient) -> None:
         body = {"containers": [{"name": "c", "image": "python", "comand": []}]}
-        with pytest.raises(InputError, match='unknown field "spec.containers'):
+        with pytest.raises(InputError, match=r'unknown field "spec\.containers'):
             await client.create({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}, "spec": body})
 
     run(pod)

@@ -17,6 +17,7 @@ from jupyter_dra.errors import ClusterError
 from tests.cluster.test_kubeconfig import config
 
 API = "client.authentication.k8s.io/v1"
+EMPTY = f"""print('{{"apiVersion": "{API}", "kind": "ExecCredential", "status": {{}}}}')"""
 
 
 def plugin(tmp_path: Path, body: str) -> dict[str, Any]:
@@ -88,7 +89,7 @@ def test_a_plugin_gets_no_standard_input(tmp_path: Path) -> None:
     [
         ("import sys; sys.exit('please log in')", "please log in"),
         ("print('hello')", "no ExecCredential"),
-        ('print(\'{"apiVersion": "%s", "kind": "ExecCredential", "status": {}}\')' % API, "neither"),
+        (EMPTY, "neither"),
     ],
 )
 def test_a_plugin_that_fails_says_why(tmp_path: Path, body: str, words: str) -> None:

@@ -88,11 +88,15 @@ def test_bytes_go_both_ways_whole_and_in_order(run: Any, mode: str) -> None:
 
 def test_a_port_nobody_listens_on_closes_the_stream(run: Any) -> None:
     async def test(client: KubeClient) -> None:
-        cache, obj = await running(client, "echo-closed")
-        with pytest.raises((ClusterError, ConnectionError, asyncio.IncompleteReadError)):
+        cache, _ = await running(client, "echo-closed")
+
+        async def ask() -> None:
             reader, writer = await portforward.open(client, "default", "echo-closed", 7999)
             writer.write(b"?")
             await asyncio.wait_for(reader.readexactly(1), 10)
+
+        with pytest.raises((ClusterError, ConnectionError, asyncio.IncompleteReadError)):
+            await ask()
         with pytest.raises(DRAError):
             await portforward.open(client, "default", "no-such-pod", 7007)
         await client.delete("Pod", "echo-closed", grace_seconds=0)
