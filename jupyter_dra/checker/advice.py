@@ -231,23 +231,6 @@ def wrong_type_fix(problem: Problem, node: Tree | None) -> str | None:
     return None
 
 
-def without_wrappers(value: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The object with the old wrapper ``source`` of pod claims taken off, so that rules see what was meant."""
-    spec = value.get("spec")
-    if value.get("kind") != "Pod" or not isinstance(spec, Mapping):
-        return value
-    claims = spec.get("resourceClaims")
-    if not isinstance(claims, list):
-        return value
-    flat = []
-    for entry in claims:
-        source = entry.get("source") if isinstance(entry, Mapping) else None
-        if isinstance(source, Mapping):
-            entry = {**{k: v for k, v in entry.items() if k != "source"}, **source}
-        flat.append(entry)
-    return {**value, "spec": {**spec, "resourceClaims": flat}}
-
-
 def way_from_alpha(subject: Subject) -> str:
     """The way from an alpha manifest to v1, in words, for claims with a draft whose guesses are marked."""
     words = (
@@ -287,7 +270,7 @@ def alpha_fields(subject: Subject) -> Iterator[Finding]:
             steps = (*subject.spec_steps, name)
             text = f"{name} was removed; {instead} took its place."
             yield subject.finding("version-removed", ERROR, text, steps)
-    if spec.get("allocationMode") in {"WaitForFirstConsumer", "Immediate"}:
+    if str(spec.get("allocationMode")) in {"WaitForFirstConsumer", "Immediate"}:
         steps = (*subject.spec_steps, "allocationMode")
         text = (
             f"allocationMode {spec['allocationMode']} was removed; allocation always waits for the first pod."

@@ -27,11 +27,7 @@ NVIDIA_KINDS = (
 
 def check_claim(subject: Subject, world: World) -> Iterator[Finding]:
     """A claim or a template."""
-    requests = list(subject.requests())
-    if (
-        not requests
-        and not any(name in dig(subject.value, subject.spec_steps) for name in ("resourceClassName",))
-    ) or not requests:
+    if not list(subject.requests()):
         yield _empty(subject)
     for steps, wish in subject.wishes():
         yield from _check_class(subject, steps, wish, world)
@@ -195,7 +191,7 @@ def _constrained(subject: Subject, requests: list[Mapping[str, Any]], world: Wor
 
 def check_config(subject: Subject, where: Steps) -> Iterator[Finding]:
     """Opaque parameters of drivers whose values are known; all others are left alone."""
-    drivers = {specimen.driver for specimen in SPECIMENS}
+    drivers = [specimen.driver for specimen in SPECIMENS]
     for index, config in enumerate(listed(subject.view, where)):
         opaque = dig(config, ("opaque",))
         parameters = dig(opaque, ("parameters",))

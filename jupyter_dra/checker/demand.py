@@ -22,7 +22,7 @@ def devices_needed(subjects: Iterable[Subject], world: World) -> int | None:
         if subject.pod_steps is None:
             continue
         replicas = _replicas(subject)
-        for entry in listed(subject.value, (*subject.pod_spec_steps, "resourceClaims")):
+        for entry in listed(subject.plain, (*subject.pod_spec_steps, "resourceClaims")):
             claim, template = claim_source(entry)
             spec = spec_of(subject, entry, world)
             if claim is not None:
@@ -50,10 +50,10 @@ def devices_needed(subjects: Iterable[Subject], world: World) -> int | None:
 
 def _replicas(subject: Subject) -> int:
     if subject.kind in {"Job", "CronJob"}:
-        spec = dig(subject.value, subject.pod_spec_steps[:-2])
+        spec = dig(subject.plain, subject.pod_spec_steps[:-2])
         found = spec.get("parallelism", 1)
     else:
-        found = dig(subject.value, ("spec",)).get("replicas", 1)
+        found = dig(subject.plain, ("spec",)).get("replicas", 1)
     return found if isinstance(found, int) and not isinstance(found, bool) and found >= 0 else 1
 
 

@@ -20,6 +20,7 @@ from jupyter_dra.checker.editing import (
     apply,
     end_of_value,
     entries,
+    leading_comments,
     nested,
     rewrite,
     shift,
@@ -157,7 +158,8 @@ class Draft:
             if entry.key != name:
                 new.append(entry)
                 continue
-            first = Entry(lifted[0].key, lifted[0].body, (*entry.above, *lifted[0].above))
+            lead = () if inner.flow else leading_comments(self.text, parent, name, inner)
+            first = Entry(lifted[0].key, lifted[0].body, (*entry.above, *lead, *lifted[0].above))
             new += [first, *lifted[1:]]
 
         def change(root: Any) -> None:

@@ -81,6 +81,15 @@ def _block_entries(text: str, node: Tree) -> list[Entry]:
     return found
 
 
+def leading_comments(text: str, parent: Tree, name: str, inner: Tree) -> tuple[str, ...]:
+    """Comment lines between a field's name and the first field of the mapping it holds."""
+    pair = parent.entry(name)
+    if pair is None:
+        return ()
+    between = text[pair[0].end.index : inner.start.index].split("\n")[1:-1]
+    return tuple(line.strip() for line in between if line.strip().startswith("#"))
+
+
 def _split_comments(body: str) -> tuple[str, tuple[str, ...]]:
     """The text of a field without the comment lines and blank lines that lead over to the next one."""
     parts = body.split("\n")

@@ -102,7 +102,7 @@ def _mend_document(
         saved = draft.text
         try:
             added += repairs.repair(draft, subject, finding, world)
-        except (CannotEdit, TextProblem, KeyError, IndexError, TypeError):
+        except (CannotEdit, TextProblem, KeyError, IndexError, TypeError, AttributeError):
             failed.add((document.index, repr(finding.repair)))
             draft = Draft(saved)
     return repairs.with_documents(draft.text, added, first=start == 0)

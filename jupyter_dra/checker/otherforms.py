@@ -153,20 +153,22 @@ def _profile_resources(
 
 def check_rights(subjects: list[Subject]) -> Iterator[Finding]:
     """Rights on namespaces that let their holder grant himself admin access."""
+    roles = [
+        subject
+        for subject in subjects
+        if subject.kind in {"Role", "ClusterRole"} and subject.api_version == "rbac.authorization.k8s.io/v1"
+    ]
     claims = any(
         "resourceclaims" in (rule.get("resources") or ())
         and POWERS | {"create"} & set(rule.get("verbs") or ())
-        for subject in subjects
-        if subject.kind in {"Role", "ClusterRole"}
-        for rule in listed(subject.value, ("rules",))
+        for role in roles
+        for rule in listed(role.plain, ("rules",))
     )
-    for subject in subjects:
-        if subject.kind not in {"Role", "ClusterRole"}:
-            continue
-        for index, rule in enumerate(listed(subject.value, ("rules",))):
+    for role in roles:
+        for index, rule in enumerate(listed(role.plain, ("rules",))):
             resources, verbs = set(rule.get("resources") or ()), set(rule.get("verbs") or ())
             if resources & {"namespaces", "*"} and verbs & POWERS and "" in (rule.get("apiGroups") or ("",)):
-                yield subject.finding(
+                yield role.finding(
                     "label-namespaces",
                     WARNING,
                     "Who has this right can label the namespace and then use admin access"
@@ -184,15 +186,19 @@ def check_parameters(subjects: list[Subject]) -> Iterator[Finding]:
         (subject.home, str(entry.get("name")))
         for subject in subjects
         if subject.pod_steps is not None
-        for entry in listed(subject.value, (*subject.pod_spec_steps, "resourceClaims"))
+        for entry in listed(subject.plain, (*subject.pod_spec_steps, "resourceClaims"))
     }
     for subject in subjects:
         if not subject.api_version.startswith("gpu.resource.nvidia.com/"):
             continue
         wanted = dig(subject.value, ("spec",)).get("gpuClaimName")
-        if wanted and (subject.home, wanted) not in names:
+        if isinstance(wanted, str) and (subject.home, wanted) not in names:
             text = f"gpuClaimName refers to {wanted}, which no document defines."
             yield subject.finding("claim-missing", ERROR, text, ("spec", "gpuClaimName"))
+
+
+def _texts(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
 
 
 def check_queues(subjects: list[Subject], world: World, tiers: list[Mapping[str, Any]]) -> Iterator[Finding]:
@@ -203,7 +209,7 @@ def check_queues(subjects: list[Subject], world: World, tiers: list[Mapping[str,
         mapped = {
             str(name)
             for entry in listed(subject.value, ("resources", "deviceClassMappings"))
-            for name in entry.get("deviceClassNames") or ()
+            for name in _texts(entry.get("deviceClassNames"))
         }
         wanted = [str(tier.get("deviceClass") or tier.get("device_class") or "") for tier in tiers]
         wanted += [

@@ -19,22 +19,20 @@ def containers(subject: Subject) -> Iterator[tuple[Steps, Mapping[str, Any]]]:
     """Init and other containers of a pod or pod template."""
     for name in ("initContainers", "containers"):
         where = (*subject.pod_spec_steps, name)
-        for index, container in enumerate(listed(subject.value, where)):
+        for index, container in enumerate(listed(subject.plain, where)):
             yield (*where, index), container
 
 
 def claim_source(entry: Mapping[str, Any]) -> tuple[str | None, str | None]:
-    """Claim name and template name of an entry of resourceClaims, the old wrapper included."""
-    source = entry.get("source")
-    inner = source if isinstance(source, Mapping) else entry
-    claim, template = inner.get("resourceClaimName"), inner.get("resourceClaimTemplateName")
+    """Claim name and template name of an entry of resourceClaims."""
+    claim, template = entry.get("resourceClaimName"), entry.get("resourceClaimTemplateName")
     return (str(claim) if claim else None, str(template) if template else None)
 
 
 def check_pod(subject: Subject, world: World, target: str) -> Iterator[Finding]:
     """A pod or the pod template of a workload."""
     where = (*subject.pod_spec_steps, "resourceClaims")
-    entries = listed(subject.value, where)
+    entries = listed(subject.plain, where)
     used = used_claims(subject)
     declared = {str(entry.get("name")) for entry in entries}
     for index, entry in enumerate(entries):
@@ -83,7 +81,7 @@ def _source(subject: Subject, steps: Steps, entry: Mapping[str, Any], world: Wor
         if name is None:
             continue
         if (subject.home, name) in table:
-            if "source" in entry:
+            if subject.tree.find((*steps, "source")) is not None:
                 text = f"{kind} {name} is there, in namespace {subject.home}."
                 yield subject.finding("claim-found", HINT, text, steps)
             continue
@@ -152,7 +150,7 @@ def _tolerations(subject: Subject, entries: list[Mapping[str, Any]], world: Worl
     for sample in world.samples:
         taints |= {str(taint.get("key")) for taint in sample.device.get("taints") or ()}
     where = (*subject.pod_spec_steps, "tolerations")
-    for index, entry in enumerate(listed(subject.value, where)):
+    for index, entry in enumerate(listed(subject.plain, where)):
         key = str(entry.get("key") or "")
         device_like = key in taints or key.startswith(
             ("gpu.nvidia.com/", "gpu.amd.com/", "gpu.intel.com/", "dra.net/")
@@ -257,7 +255,7 @@ def _users(subject: Subject, entries: list[Mapping[str, Any]], world: World) -> 
             continue
         users = {}
         for steps in sharers:
-            container = dig(subject.value, steps)
+            container = dig(subject.plain, steps)
             users[str(container.get("name"))] = dig(container, ("securityContext",)).get("runAsUser", general)
         if len(set(users.values())) > 1:
             shown = " and ".join("the image's user" if user is None else str(user) for user in users.values())

@@ -8,7 +8,7 @@ from typing import Any
 from jupyter_dra.checker import advice
 from jupyter_dra.checker.findings import ERROR, HINT, WARNING, Finding, ServerText
 from jupyter_dra.checker.scalars import SURPRISING
-from jupyter_dra.checker.subjects import GROUP, Subject, write_path
+from jupyter_dra.checker.subjects import GROUP, Subject, meant, without_wrappers, write_path
 from jupyter_dra.checker.tree import Steps, Tree, key_text
 from jupyter_dra.validation import (
     Decoded,
@@ -266,8 +266,8 @@ def _rule_findings(
     subject: Subject, kind: schemas.Kind, target: str, namespaces: Mapping[str, Mapping[str, str]]
 ) -> Iterator[Finding]:
     """The rules, on the object as it was meant: misplaced fields in their place, unknown ones left out."""
-    view = to_v1(subject.view) if subject.is_dra else subject.value
-    decoded = decode(_sorted(advice.without_wrappers(view)), target=target)
+    view = to_v1(meant(subject.value)) if subject.is_dra else without_wrappers(subject.value)
+    decoded = decode(_sorted(view), target=target)
     value = apply_defaults(decoded.value)
     known = decoded.kind or kind
     meta = value.setdefault("metadata", {})

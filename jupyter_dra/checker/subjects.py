@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 from jupyter_dra.checker.findings import Finding, ServerText
 from jupyter_dra.checker.tree import Document, Spot, Steps, Tree
 from jupyter_dra.errors import ObjectRef
-from jupyter_dra.validation import schemas, to_v1
+from jupyter_dra.validation import decode, schemas, to_v1
 
 GROUP = "resource.k8s.io"
 CLAIM_KINDS = {"ResourceClaim", "ResourceClaimTemplate"}
@@ -38,7 +38,8 @@ class Subject:
     """One object of the text.
 
     ``base`` is the path from the document to the object (inside a List). ``value`` is what kubectl would send,
-    ``view`` the same in v1 shape: older versions converted, flat v1 requests nested, so that rules see what was meant.
+    ``plain`` the same without anything of a wrong type, and ``view`` that in v1 shape: older versions converted, flat
+    v1 requests nested, so that rules see what was meant.
     """
 
     document: Document
@@ -46,6 +47,7 @@ class Subject:
     base: Steps = ()
     item: int | None = None
     view: Mapping[str, Any] = field(default_factory=dict)
+    plain: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def kind(self) -> str:
@@ -155,7 +157,7 @@ class Subject:
 
     @property
     def pod_spec(self) -> Mapping[str, Any]:
-        return dig(self.value, self.pod_spec_steps) if self.pod_steps is not None else {}
+        return dig(self.plain, self.pod_spec_steps) if self.pod_steps is not None else {}
 
     def finding(
         self,
@@ -244,7 +246,37 @@ def read_subjects(
                 full = _with_item_type(entry, value)
                 yield from read_subjects(document, full, (*base, "items", index), index)
         return
-    yield Subject(document, value, base, item, meant(value))
+    yield Subject(document, value, base, item, sound(meant(value)), sound(without_wrappers(value)))
+
+
+def sound(value: Mapping[str, Any]) -> Mapping[str, Any]:
+    """An object of a known kind without unknown fields and values of wrong types; others as they are."""
+    return decode(value).value
+
+
+def without_wrappers(value: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The object with the old wrapper ``source`` of pod claims taken off, so that rules see what was meant."""
+    steps = (*POD_TEMPLATES.get(str(value.get("kind")), ()), "spec")
+    claims = dig(value, steps).get("resourceClaims")
+    if not isinstance(claims, list) or not any(
+        isinstance(entry, Mapping) and "source" in entry for entry in claims
+    ):
+        return value
+    flat = []
+    for entry in claims:
+        source = entry.get("source") if isinstance(entry, Mapping) else None
+        if isinstance(source, Mapping):
+            entry = {**{name: one for name, one in entry.items() if name != "source"}, **source}
+        flat.append(entry)
+    return _with(value, (*steps, "resourceClaims"), flat)
+
+
+def _with(value: Mapping[str, Any], steps: Steps, new: Any) -> Mapping[str, Any]:
+    """A copy of nested mappings with one value replaced."""
+    if not steps:
+        return cast(Mapping[str, Any], new)
+    name = str(steps[0])
+    return {**value, name: _with(value[name], steps[1:], new) if len(steps) > 1 else new}
 
 
 def _with_item_type(entry: Mapping[str, Any], parent: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -183,12 +183,12 @@ def _add_object(world: World, subject: Subject) -> None:
     elif subject.is_dra and subject.kind == "ResourceClaimTemplate":
         world.templates[(subject.home, name)] = subject.view
     elif subject.kind == "Namespace" and not subject.group:
-        labels = subject.metadata.get("labels")
+        labels = dig(subject.plain, ("metadata",)).get("labels")
         world.namespaces[name] = labels if isinstance(labels, Mapping) else {}
     elif subject.kind == "ResourceQuota" and not subject.group:
         world.quotas.add(subject.home)
     elif subject.kind == "Node" and not subject.group:
-        amounts = dig(subject.value, ("status", "allocatable"))
+        amounts = dig(subject.plain, ("status", "allocatable"))
         plugins = {
             str(key): int(str(amount))
             for key, amount in amounts.items()

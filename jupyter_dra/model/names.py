@@ -106,7 +106,9 @@ def _size(text: str) -> int:
 def dns_label_problems(text: str) -> list[str]:
     """What keeps a text from being a DNS label (RFC 1123)."""
     problems = [too_many_characters(limits.DNS_LABEL_MAX)] if _size(text) > limits.DNS_LABEL_MAX else []
-    if not _LABEL_RE.fullmatch(text):
+    if not _LABEL_RE.fullmatch(text) and _SUBDOMAIN_RE.fullmatch(text):
+        problems.append("must not contain dots")
+    elif not _LABEL_RE.fullmatch(text):
         problems.append(
             "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and"
             " end with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is"

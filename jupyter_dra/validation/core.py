@@ -10,6 +10,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from jupyter_dra.model.names import label_key_problems
 from jupyter_dra.model.quantity import Quantity
 from jupyter_dra.validation.containers import config_key_problems, port_name_problems
 from jupyter_dra.validation.fielderrors import Report
@@ -146,6 +147,10 @@ def validate_limit_range(report: Report, obj: Struct) -> None:
         if kind in kinds:
             report.duplicate(where.child("type"), kind)
         kinds.add(kind)
+        if label_key_problems(kind):
+            report.problems(where.child("type"), kind, label_key_problems(kind))
+        elif "/" not in kind and kind not in {"Pod", "Container", "PersistentVolumeClaim"}:
+            report.invalid(where.child("type"), kind, "must be a standard limit type or fully qualified")
         if kind == "Pod":
             for name in ("default", "defaultRequest"):
                 if item.get(name):

@@ -135,8 +135,22 @@ def check_set(
     declarative: bool = True,
 ) -> None:
     """Like check_list, and every entry's key may appear once."""
-    if not check_list(report, entries, limit, path, check, declarative=declarative):
-        return
+    # Declarative validation looks at uniqueness before it looks into the entries.
+    first = declarative and report.minor >= 37 and len(entries) <= limit
+    if first:
+        _check_unique(report, entries, path, key, bad_value, declarative)
+    if check_list(report, entries, limit, path, check, declarative=declarative) and not first:
+        _check_unique(report, entries, path, key, bad_value, declarative)
+
+
+def _check_unique(
+    report: Report,
+    entries: Sequence[Any],
+    path: Path,
+    key: Callable[[Any], Any],
+    bad_value: Callable[[Report, Any], Any] | None,
+    declarative: bool,
+) -> None:
     seen: set[Any] = set()
     for index, entry in enumerate(entries):
         name = key(entry)

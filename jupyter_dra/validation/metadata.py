@@ -21,11 +21,6 @@ STANDARD_FINALIZERS = {"kubernetes", "orphan", "foregroundDeletion"}
 NEVER_OWNERS = {("v1", "Event")}
 
 
-def namespace_name_problems(name: str) -> list[str]:
-    """DNS labels, with the server's own hint about dots."""
-    return ["must not contain dots"] if "." in name else dns_label_problems(name)
-
-
 def path_segment_problems(name: str) -> list[str]:
     """What keeps a name out of a URL path; the only rule for RBAC objects."""
     problems = []

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from jupyter_dra.model.names import dns_subdomain_problems
+from jupyter_dra.model.names import dns_label_problems, dns_subdomain_problems
 from jupyter_dra.validation import core, pods, workloads
 from jupyter_dra.validation.conversion import to_v1
 from jupyter_dra.validation.draclaim import validate_claim_spec
@@ -16,7 +16,6 @@ from jupyter_dra.validation.drastatus import validate_claim_status, validate_con
 from jupyter_dra.validation.fielderrors import IMMUTABLE, FieldError, Report
 from jupyter_dra.validation.metadata import (
     NameRule,
-    namespace_name_problems,
     path_segment_problems,
     validate_metadata,
     validate_metadata_update,
@@ -32,13 +31,17 @@ Update = Callable[[Report, Struct, Struct], None]
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """The rules of one kind; ``update`` None means that a changed object is checked like a new one."""
+    """The rules of one kind; ``update`` None means that a changed object is checked like a new one.
+
+    ``own_metadata``: create checks metadata itself. ``late_metadata``: metadata is checked only if all else is well.
+    """
 
     create: Create | None = None
     update: Update | None = None
     namespaced: bool = True
     name: NameRule = dns_subdomain_problems
     own_metadata: bool = False
+    late_metadata: bool = False
     declarative_name: bool = False
 
 
@@ -66,19 +69,26 @@ def validate(
     if operation == "update" and old is not None:
         _validate_update(report, new, to_v1(old), rules, subresource)
     else:
-        _check_admin(report, new, namespace_labels)
-        if not rules.own_metadata:
-            meta = new.get("metadata") or {}
-            validate_metadata(
-                report,
-                meta,
-                namespaced=rules.namespaced,
-                name_rule=rules.name,
-                declarative_name=rules.declarative_name and report.minor >= 37,
-            )
-        if rules.create is not None:
-            rules.create(report, new)
+        _validate_create(report, new, rules, namespace_labels)
     return report.ordered()
+
+
+def _validate_create(
+    report: Report, new: Struct, rules: Rules, namespace_labels: Mapping[str, str] | None
+) -> None:
+    _check_admin(report, new, namespace_labels)
+    if rules.late_metadata and rules.create is not None:
+        rules.create(report, new)
+    if not rules.own_metadata and not (rules.late_metadata and report.errors):
+        validate_metadata(
+            report,
+            new.get("metadata") or {},
+            namespaced=rules.namespaced,
+            name_rule=rules.name,
+            declarative_name=rules.declarative_name and report.minor >= 37,
+        )
+    if rules.create is not None and not rules.late_metadata:
+        rules.create(report, new)
 
 
 def group_of(obj: Struct) -> str:
@@ -159,18 +169,18 @@ RULES: Mapping[tuple[str, str], Rules] = {
     ("", "Pod"): Rules(pods.validate_pod, pods.validate_pod_update, own_metadata=True),
     ("", "Secret"): Rules(core.validate_secret, core.validate_secret_update),
     ("", "ConfigMap"): Rules(core.validate_config_map, core.validate_config_map_update),
-    ("", "Namespace"): Rules(namespaced=False, name=namespace_name_problems),
+    ("", "Namespace"): Rules(namespaced=False, name=dns_label_problems),
     ("", "Node"): Rules(core.validate_node, namespaced=False),
     ("", "ServiceAccount"): Rules(),
     ("", "ResourceQuota"): Rules(core.validate_quota),
     ("", "LimitRange"): Rules(core.validate_limit_range),
-    ("", "Event"): Rules(core.validate_event),
-    ("events.k8s.io", "Event"): Rules(core.validate_event),
-    ("", "Service"): Rules(core.validate_service, name=namespace_name_problems),
+    ("", "Event"): Rules(core.validate_event, late_metadata=True),
+    ("events.k8s.io", "Event"): Rules(core.validate_event, late_metadata=True),
+    ("", "Service"): Rules(core.validate_service, name=dns_label_problems),
     ("", "PersistentVolumeClaim"): Rules(core.validate_volume_claim),
     ("coordination.k8s.io", "Lease"): Rules(core.validate_lease),
     ("apps", "Deployment"): Rules(workloads.validate_workload),
-    ("apps", "StatefulSet"): Rules(workloads.validate_workload),
+    ("apps", "StatefulSet"): Rules(workloads.validate_workload, name=dns_label_problems),
     ("apps", "DaemonSet"): Rules(workloads.validate_workload),
     ("apps", "ReplicaSet"): Rules(workloads.validate_workload),
     ("batch", "Job"): Rules(workloads.validate_job),

@@ -23,4 +23,7 @@ def check_expression(report: Report, expression: str, path: Path) -> None:
             report.forbidden(path, TOO_COMPLEX, rule="cel-cost")
         else:
             text = error.server_text() if isinstance(error, SelectorCompileError) else error.message
+            if not expression:
+                # cel-go points before an empty source and has no line to show.
+                text = text.partition("\n")[0].replace("<input>:1:1:", "<input>:1:0:")
             report.invalid(path, expression, text, rule="cel")

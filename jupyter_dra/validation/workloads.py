@@ -49,22 +49,24 @@ def validate_workload(report: Report, obj: Struct) -> None:
     replicas = spec.get("replicas")
     if replicas is not None and replicas < 0:
         report.invalid(path.child("replicas"), replicas, "must be greater than or equal to 0")
-    before = len(report.errors)
+    before, broken = len(report.errors), False
     if selector is None:
         if kind != "DaemonSet":
             report.required(path.child("selector"))
     else:
         validate_label_selector(report, selector, path.child("selector"))
+        broken = len(report.errors) > before
         if not selector.get("matchLabels") and not selector.get("matchExpressions"):
             # A copy-and-paste of upstream's: ReplicaSets call themselves deployment here.
             text = EMPTY_SELECTOR.format(kind="deployment" if kind == "ReplicaSet" else kind.lower())
             report.invalid(path.child("selector"), dict(selector), text)
     where = path.child("template")
-    broken = len(report.errors) > before and bool((selector or {}).get("matchExpressions"))
     if selector is not None and broken:
         if kind != "DaemonSet":
             text = "" if kind == "StatefulSet" else "invalid label selector"
             report.invalid(path.child("selector"), dict(selector), text)
+        if kind != "DaemonSet":
+            return  # these look no further
     elif selector is None or not selects(selector, labels or {}):
         report.invalid(where.child("metadata", "labels"), labels, LABELS)
     validate_pod_template(report, template, where)
@@ -140,7 +142,7 @@ def validate_binding(report: Report, obj: Struct) -> None:
     if kind not in kinds:
         report.not_supported(path.child("kind"), kind, kinds)
     if not name:
-        report.required(path.child("name"))
+        report.required(path.child("name"), declarative=True)
     else:
         report.problems(path.child("name"), name, path_segment_problems(name))
     for index, subject in enumerate(obj.get("subjects") or ()):
@@ -150,7 +152,7 @@ def validate_binding(report: Report, obj: Struct) -> None:
 def _validate_subject(report: Report, subject: Struct, path: Path, namespaced: bool) -> None:
     name, kind, group = (subject.get(field) or "" for field in ("name", "kind", "apiGroup"))
     if not name:
-        report.required(path.child("name"))
+        report.required(path.child("name"), declarative=True)
     if kind == "ServiceAccount":
         if name:
             report.problems(path.child("name"), name, dns_subdomain_problems(name))
