@@ -203,6 +203,9 @@ class KindTable:
         return kind, tuple(own)
 
     def _is_unique(self, driver: str, name: str, value: Value) -> bool:
+        # A version must be seen by every selector, because one that is none always raises.
+        if value[0] not in ("string", "int"):
+            return False
         if name.rpartition("/")[2] in _ALWAYS_UNIQUE:
             return True
         seen = self._seen.setdefault((driver, name), set())

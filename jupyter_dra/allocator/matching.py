@@ -1,17 +1,21 @@
-"""Selectors evaluated once per kind, and device by device only where a nearly unique attribute is read."""
+"""Selectors evaluated once per kind, and device by device only where a nearly unique attribute is read.
+
+A kind's view holds a trap in place of each unique value; a selector that steps on one tells so by having no outcome.
+"""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
-from jupyter_dra.allocator.kinds import DeviceEntry
-from jupyter_dra.cel import compile_selector
-from jupyter_dra.errors import CELCompileError, DRAError
+from jupyter_dra.allocator.kinds import DeviceEntry, DeviceKind
+from jupyter_dra.cel import DeviceView, Selector, compile_selector
+from jupyter_dra.cel.values import TRAP, CelMap
+from jupyter_dra.errors import CELCompileError, CELRuntimeError, DRAError
 
 __all__ = ["Failure", "Match", "SelectorTable"]
+
+_KEPT_PROGRAMS = 2000
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,33 +30,30 @@ class Failure:
 
 Match = bool | Failure
 
-_DIRECT = re.compile(
-    r"""device\s*\.\s*(?:attributes|capacity)\s*\[\s*(?:"[^"\\]*"|'[^'\\]*'|device\s*\.\s*driver)\s*\]\s*\.\s*\??\s*([A-Za-z_]\w*)"""
-)
-_HARMLESS = re.compile(r"\bdevice\s*\.\s*(?:driver|allowMultipleAllocations)\b")
-_ANY_USE = re.compile(r"\bdevice\b")
-
 
 class _Program:
-    """One selector text with its results by kind."""
+    """One selector text with its results by kind; None where the devices of a kind differ."""
 
-    __slots__ = ("by_kind", "error", "evaluate", "names", "text", "whole")
+    __slots__ = ("by_kind", "failure", "selector", "text")
 
     def __init__(self, text: str, version: str) -> None:
         self.text = text
-        self.error: CELCompileError | None = None
-        self.evaluate: Callable[[Any], bool] | None = None
+        self.selector: Selector | None = None
+        self.failure: Failure | None = None
         try:
-            self.evaluate = compile_selector(text, version).evaluate
+            self.selector = compile_selector(text, version)
         except CELCompileError as error:
-            self.error = error
-        self.names = frozenset(_DIRECT.findall(text))
-        self.whole = bool(_ANY_USE.search(_HARMLESS.sub("", _DIRECT.sub("", text))))
-        self.by_kind: dict[int, Match] = {}
+            self.failure = Failure("cel-compile", error.message, text, error)
+        self.by_kind: dict[int, Match | None] = {}
 
-    def reads(self, unique: Sequence[str]) -> bool:
-        """Tell whether it may read one of these attributes; in doubt it does."""
-        return bool(unique) and (self.whole or any(name.rpartition("/")[2] in self.names for name in unique))
+    def outcome(self, view: DeviceView | CELRuntimeError) -> Match | None:
+        """True, False or the failure; None where a trap was read."""
+        if self.failure is not None or self.selector is None:
+            return self.failure
+        found = view if isinstance(view, CELRuntimeError) else self.selector.outcome(view)
+        if isinstance(found, CELRuntimeError):
+            return Failure("cel-runtime", found.message, self.text, found)
+        return found
 
 
 class SelectorTable:
@@ -61,25 +62,21 @@ class SelectorTable:
     def __init__(self, version: str = "1.37") -> None:
         self._version = version
         self._programs: dict[str, _Program] = {}
-
-    def program(self, text: str) -> _Program:
-        found = self._programs.get(text)
-        if found is None:
-            if len(self._programs) > 2000:
-                self._programs.clear()
-            found = self._programs[text] = _Program(text, self._version)
-        return found
+        self._views: dict[int, DeviceView | CELRuntimeError] = {}
 
     def match(self, text: str, device: DeviceEntry) -> Match:
         """True, False, or why the selector cannot be answered for this device."""
-        program = self.program(text)
-        kind = device.kind
-        if kind.unique and program.reads(kind.unique):
-            return self._evaluate(program, device)
-        found = program.by_kind.get(kind.number)
+        program = self._programs.get(text)
+        if program is None:
+            program = self._program(text)
+        number = device.kind.number
+        found = program.by_kind.get(number, TRAP)
+        if found is TRAP:
+            found = program.by_kind[number] = program.outcome(self._view(device.kind))
         if found is None:
-            found = program.by_kind[kind.number] = self._evaluate(program, device)
-        return found
+            found = program.outcome(_real_view(device))
+            assert found is not None
+        return found  # type: ignore[return-value]
 
     def match_all(self, texts: Sequence[str], device: DeviceEntry) -> Match:
         """All selectors in order; the first that is false or fails decides."""
@@ -89,16 +86,53 @@ class SelectorTable:
                 return found
         return True
 
-    def reads_unique(self, texts: Sequence[str], unique: Sequence[str]) -> bool:
-        """Tell whether any of these selectors may read one of these attributes."""
-        return any(self.program(text).reads(unique) for text in texts)
+    def differs(self, texts: Sequence[str], device: DeviceEntry) -> bool:
+        """Tell whether devices of this one's kind may be answered differently."""
+        if not device.kind.unique:
+            return False
+        for text in texts:
+            found = self.match(text, device)
+            if self._programs[text].by_kind[device.kind.number] is None:
+                return True
+            if found is not True:
+                return False
+        return False
 
-    @staticmethod
-    def _evaluate(program: _Program, device: DeviceEntry) -> Match:
-        if program.error is not None:
-            return Failure("cel-compile", program.error.message, program.text, program.error)
-        assert program.evaluate is not None
-        try:
-            return program.evaluate(device.as_cel())
-        except DRAError as error:
-            return Failure("cel-runtime", error.message, program.text, error)
+    def _program(self, text: str) -> _Program:
+        if len(self._programs) > _KEPT_PROGRAMS:
+            self._programs.clear()
+        program = self._programs[text] = _Program(text, self._version)
+        return program
+
+    def _view(self, kind: DeviceKind) -> DeviceView | CELRuntimeError:
+        view = self._views.get(kind.number)
+        if view is None:
+            view = self._views[kind.number] = _trapped_view(kind)
+        return view
+
+
+def _trapped_view(kind: DeviceKind) -> DeviceView | CELRuntimeError:
+    try:
+        view = DeviceView.of(
+            {
+                "attributes": kind.source.get("attributes", {}),
+                "capacity": kind.source.get("capacity", {}),
+                "allowMultipleAllocations": kind.shared,
+            },
+            kind.driver,
+        )
+    except CELRuntimeError as error:
+        return error
+    for name in kind.unique:
+        domain, slash, short = name.rpartition("/")
+        inner = view.attributes.data.get(domain if slash else kind.driver)
+        if isinstance(inner, CelMap):
+            inner.data[short] = TRAP
+    return view
+
+
+def _real_view(device: DeviceEntry) -> DeviceView | CELRuntimeError:
+    try:
+        return DeviceView.of(device.as_cel(), device.kind.driver)
+    except CELRuntimeError as error:
+        return error

@@ -70,7 +70,7 @@ class TokenTable:
         for device in samples:
             self.filled += 1
             kind = device.kind
-            if kind.unique and self._depends_on_unique(kind):
+            if kind.unique and self._depends_on_unique(device):
                 self._unique.add(kind.number)
                 self.by_device = True
             else:
@@ -83,13 +83,14 @@ class TokenTable:
             return self._token(device)
         return self.tokens[self.numbers[number]]
 
-    def _depends_on_unique(self, kind: DeviceKind) -> bool:
+    def _depends_on_unique(self, device: DeviceEntry) -> bool:
+        kind = device.kind
         names = set(kind.unique)
         for attribute in self.claims.attributes:
             domain, _, short = attribute.partition("/")
             if attribute in names or (domain == kind.driver and short in names):
                 return True
-        return any(self._selectors.reads_unique(texts, kind.unique) for texts in self._texts)
+        return any(self._selectors.differs(texts, device) for texts in self._texts)
 
     def _token(self, device: DeviceEntry) -> Token:
         kind = device.kind

@@ -61,7 +61,7 @@ def _count(inventory: Inventory, text: str, tier: str | None, found: dict[str, A
     stock, state, wanted = stock_of(inventory), inventory.state, _wanted(inventory, tier)
     matching = free = failing = 0
     labels: Counter[str] = Counter()
-    by_device = [n for n in stock.total if state.selectors.reads_unique([text], state.kinds.kinds[n].unique)]
+    by_device = [n for n in stock.total if state.selectors.differs([text], state.samples[n])]
     slow = {number for number in by_device if wanted is None or number in wanted}
     for number, count in stock.total.items():
         if number in slow or (wanted is not None and number not in wanted):
