@@ -87,12 +87,12 @@ class DeviceScheduling:
             mine = any(consumer.get("uid") == pod["metadata"]["uid"] for consumer in reserved)
             if claim["metadata"].get("deletionTimestamp") and not mine:
                 raise Refused(f'resourceclaim "{name}" is being deleted')
-            if (namespace, name) in self._in_flight:
-                raise Refused(f"resource claim {namespace}/{name} is in the process of being allocated")
             if (claim.get("status") or {}).get("allocation"):
                 if not mine and len(reserved) >= _MOST_CONSUMERS:
                     raise Refused("resourceclaim in use")
                 allocated.append(claim)
+            elif (namespace, name) in self._in_flight:
+                raise Refused(f"resource claim {namespace}/{name} is in the process of being allocated")
             else:
                 self._check_classes(claim)
                 wanted.append(claim)

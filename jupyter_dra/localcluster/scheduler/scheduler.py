@@ -233,6 +233,7 @@ class Scheduler:
             if uid in {item["metadata"]["uid"] for item in self._pods.values()}:
                 self._queue[uid] = waiting
                 self._recorder.record(pod, "Warning", "FailedScheduling", str(error))
+            self._world_changed()
         else:
             where = f"{pod['metadata']['namespace']}/{pod['metadata']['name']}"
             text = f"Successfully assigned {where} to {choice.node}"
@@ -240,7 +241,6 @@ class Scheduler:
         finally:
             for claim in devices.wanted:
                 self._devices.settle(claim)
-            self._wake.set()
 
     async def _tell(self, pod: Object, reason: str, message: str) -> None:
         conditions: Sequence[Object] = (pod.get("status") or {}).get("conditions") or ()
