@@ -12,7 +12,6 @@ import type {
   ProblemBody,
   Requirement,
   Session,
-  SessionKernel,
   SessionList,
   Status,
   TierList,
@@ -107,13 +106,18 @@ export class DRAClient {
     return this._json('POST', `sessions/${encodeURIComponent(id)}/detach`, {});
   }
 
-  addKernel(id: string, body: { notebook?: string; kernel?: string }): Promise<SessionKernel> {
+  addKernel(id: string, body: { notebook?: string; kernel?: string }): Promise<Session> {
     return this._json('POST', `sessions/${encodeURIComponent(id)}/kernels`, body);
   }
 
   async fetchLog(id: string, tail = 500): Promise<string> {
     const response = await this._send('GET', `sessions/${encodeURIComponent(id)}/logs?tail=${tail}`);
     return response.text();
+  }
+
+  restartKernel(id: string, kernel: string): Promise<Session> {
+    const path = `sessions/${encodeURIComponent(id)}/kernels/${encodeURIComponent(kernel)}/restart`;
+    return this._json('POST', path, {});
   }
 
   switchContext(name: string): Promise<Status> {

@@ -80,7 +80,7 @@ export interface Status {
   server_version: string | null;
   as_of: string | null;
   rights: Params;
-  local_cluster: Params | null;
+  local_cluster: { running?: boolean; context?: string | null; simulated?: boolean | null } | null;
   simulated?: boolean;
   user?: string | null;
   params?: Params;
@@ -128,7 +128,7 @@ export interface Tier {
   description: string | null;
   hidden: boolean;
   available: boolean;
-  why_not: string | null;
+  why_not: string | { code?: string; message?: string } | null;
   device_kind: DeviceKind;
   drivers: readonly string[];
   devices: number;
@@ -139,9 +139,10 @@ export interface Tier {
   exclusive_parts: boolean;
   sizes: readonly TierSize[];
   products: readonly { name: string; devices: number }[];
-  architectures?: readonly Architecture[];
+  architectures?: readonly (string | Architecture)[];
   profiles?: readonly string[];
-  max_count_on_one_node?: number | null;
+  shareable?: boolean;
+  most_on_one_node?: number | null;
   price: Price | null;
   defaults: Requirement;
   limits: { lease_seconds?: number | null; idle_seconds?: number | null; counts?: readonly number[] | null };
@@ -308,7 +309,7 @@ export interface Step {
 }
 
 export interface KernelUsage {
-  id: string;
+  kernel: string;
   memory_used_bytes: number | null;
 }
 
@@ -321,6 +322,7 @@ export interface Usage {
   by_kernel: readonly KernelUsage[];
   why_missing: string | null;
   peak_bytes?: number | null;
+  simulated?: boolean;
 }
 
 export interface Wait {
@@ -328,7 +330,7 @@ export interface Wait {
   until: string | null;
   reasons: readonly Reason[];
   next_change: { code: string; at: string | null } | null;
-  queue: { name?: string; position?: number | null; as_of?: string | null } | null;
+  queue: string | { name?: string; position?: number | null; as_of?: string | null } | null;
 }
 
 export interface Ended {
@@ -337,6 +339,7 @@ export interface Ended {
   exit_code: number | null;
   by: string | null;
   message: string | null;
+  next?: string | null;
   params: Params;
   device_returned_at: string | null;
 }
@@ -406,7 +409,8 @@ export interface Device {
   state: DeviceState;
   tiers: readonly string[];
   simulated?: boolean;
-  taints?: readonly { key?: string; value?: string; effect?: string; by?: string; since?: string }[];
+  attributes?: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
+  taints?: readonly { key?: string; value?: string; effect?: string; timeAdded?: string }[];
   holders: readonly Holder[];
 }
 
@@ -426,10 +430,11 @@ export interface Waiting {
   summary?: string | null;
   requirement?: Requirement | null;
   since: string;
-  group: 'impossible' | 'taken' | 'starting' | 'limit' | string;
-  reason: Reason | null;
-  message?: string | null;
-  nodes?: number | null;
+  /** `never` cannot ever start, `starting` fits now. */
+  group: 'never' | 'taken' | 'starting' | 'limit' | 'unknown' | string;
+  session?: string | null;
+  verdict?: Verdict | null;
+  reasons: readonly Reason[];
 }
 
 export interface WaitingList {

@@ -17,13 +17,17 @@ export interface BarProps {
 export function Bar({ status, lost, onContexts, onMore }: BarProps): ReactElement {
   const { trans } = useSpeech();
   const cluster = status?.cluster ?? trans.__('no cluster');
+  const local = status?.local_cluster;
+  const simulated =
+    status?.simulated === true ||
+    (local?.running === true && local.simulated === true && local.context === status?.cluster);
   return (
     <div className="dra-Bar">
       <button
         type="button"
         className="dra-Bar-cluster"
         aria-haspopup="menu"
-        title={trans.__('Change cluster')}
+        title={[cluster, status?.namespace].filter(Boolean).join(' / ')}
         onClick={onContexts}
       >
         <Icon
@@ -41,7 +45,7 @@ export function Bar({ status, lost, onContexts, onMore }: BarProps): ReactElemen
               <Name text={status.namespace} />
             </span>
           ) : null}
-          {status?.simulated ? <span className="dra-mod-quiet">, {trans.__('simulated')}</span> : null}
+          {simulated ? <span className="dra-mod-quiet">, {trans.__('simulated')}</span> : null}
         </span>
         <Icon name="down" />
       </button>

@@ -27,38 +27,65 @@ export interface CardProps {
   onCopy: (text: string) => void;
 }
 
-/** Attribute ids with a name of their own; others are shown under their id. */
-function factName(speech: Speech, id: string): string {
+/** Attributes in the order people ask for them, by the last part of their name. */
+const KNOWN = [
+  'architecture',
+  'tpuGen',
+  'profile',
+  'topology',
+  'cudaComputeCapability',
+  'computeCapability',
+  'driverVersion',
+  'cudaDriverVersion',
+  'pciBusID',
+  'pcieRoot',
+  'numaNode',
+  'uuid'
+] as const;
+
+type Known = (typeof KNOWN)[number];
+
+function factName(speech: Speech, id: Known): string {
   const { trans } = speech;
   switch (id) {
     case 'architecture':
+    case 'tpuGen':
       return trans.__('Generation');
+    case 'profile':
+      return trans.__('Part');
+    case 'topology':
+      return trans.__('Topology');
     case 'cudaComputeCapability':
     case 'computeCapability':
       return trans.__('Capability');
     case 'driverVersion':
       return trans.__('Driver');
     case 'cudaDriverVersion':
-      return trans.__('CUDA');
-    case 'pcieRoot':
-    case 'pciBusRoot':
-      return trans.__('PCIe root');
+      return 'CUDA';
     case 'pciBusID':
-    case 'pcieBusID':
       return trans.__('PCI address');
+    case 'pcieRoot':
+      return trans.__('PCIe root');
     case 'numaNode':
-    case 'numa':
       return trans.__('NUMA node');
-    case 'uuid':
-      return 'UUID';
-    case 'productName':
-      return trans.__('Product');
     default:
-      return id;
+      return 'UUID';
   }
 }
 
-const HIDDEN_FACTS = new Set(['productName', 'type', 'index', 'minor', 'brand']);
+function sourceName(speech: Speech, source: string | null): string | null {
+  const { trans } = speech;
+  switch (source) {
+    case 'session':
+      return trans.__('told by the Jupyter server');
+    case 'driver-file':
+      return trans.__('driver’s file in the pod');
+    case 'measured':
+      return trans.__('measured in the pod');
+    default:
+      return source;
+  }
+}
 
 function titleOf(speech: Speech, devices: readonly CardDevice[]): string {
   const { trans } = speech;
@@ -79,7 +106,7 @@ function titleOf(speech: Speech, devices: readonly CardDevice[]): string {
     : devices.map(item => plain(item.label ?? item.name)).join(' + ');
 }
 
-function Badge({ activity }: { activity: string | null }): ReactElement | null {
+function Activity({ activity }: { activity: string | null }): ReactElement | null {
   const { trans } = useSpeech();
   if (activity === 'busy') {
     return (
@@ -112,7 +139,7 @@ function Head(props: { card: Card; live: boolean }): ReactElement {
         <strong className="dra-Out-title">{titleOf(speech, card.devices)}</strong>
         <div className="dra-mod-quiet">{place.filter(Boolean).map(text => cutMiddle(plain(text ?? ''))).join(' · ')}</div>
       </div>
-      {live && <Badge activity={card.session?.activity ?? null} />}
+      {live && <Activity activity={card.session?.activity ?? null} />}
     </div>
   );
 }
@@ -167,10 +194,11 @@ function factsOf(speech: Speech, card: Card): Fact[] {
   const list: Fact[] = card.facts.map(item => ({ ...item, copy: false }));
   const [first] = card.devices;
   if (card.devices.length === 1 && first) {
-    for (const item of first.attributes) {
-      const id = item.name.split('/').pop() ?? item.name;
-      if (!HIDDEN_FACTS.has(id) && !list.some(fact => fact.name === factName(speech, id))) {
-        list.push({ name: factName(speech, id), value: item.value, source: item.source, copy: id === 'uuid' });
+    for (const id of KNOWN) {
+      const item = first.attributes.find(entry => entry.name.split('/').pop() === id);
+      if (item) {
+        const value = /apability$/.test(id) ? item.value.replace(/^(\d+\.\d+)\.0$/, '$1') : item.value;
+        list.push({ name: factName(speech, id), value, source: sourceName(speech, item.source), copy: id === 'uuid' });
       }
     }
   } else {
@@ -212,6 +240,34 @@ function Facts({ facts, onCopy }: { facts: readonly Fact[]; onCopy: (text: strin
         </div>
       ))}
     </dl>
+  );
+}
+
+/** Everything the driver published, folded. */
+function AllAttributes({ devices }: { devices: readonly CardDevice[] }): ReactElement | null {
+  const { trans } = useSpeech();
+  const n = devices.reduce((sum, device) => sum + device.attributes.length, 0);
+  if (!n) {
+    return null;
+  }
+  return (
+    <details className="dra-Out-all">
+      <summary>{fill(trans._n('All {n} attribute', 'All {n} attributes', n), { n })}</summary>
+      <dl>
+        {devices.flatMap(device =>
+          device.attributes.map(item => (
+            <div key={`${device.name}/${item.name}`}>
+              <dt>
+                <Name text={item.name} limit={60} />
+              </dt>
+              <dd>
+                <Name text={item.value} limit={80} />
+              </dd>
+            </div>
+          ))
+        )}
+      </dl>
+    </details>
   );
 }
 
@@ -258,7 +314,15 @@ function DeviceCard(props: CardProps): ReactElement {
           </span>
         </div>
       )}
+      {!mismatch &&
+        card.notes.map((note, index) => (
+          <div key={index} className="dra-Out-strip">
+            <Icon name={card.kind === 'mismatch' ? 'fix' : 'info'} className={card.kind === 'mismatch' ? 'dra-mod-warn' : 'dra-mod-info'} />
+            <span>{plain(note)}</span>
+          </div>
+        ))}
       <Facts facts={factsOf(speech, card)} onCopy={props.onCopy} />
+      <AllAttributes devices={card.devices} />
       {(foot || (live && id)) && (
         <div className="dra-Out-foot">
           <span className="dra-mod-quiet">{foot}</span>

@@ -41,7 +41,7 @@ export function DeviceList({ devices, fits, initialOf, now }: ListProps): ReactE
         device,
         place: `${nodeOf(device)} ${device.name}`,
         holder: heldBy(speech, device),
-        since: device.holders[0]?.since ?? device.taints?.[0]?.since ?? null,
+        since: device.holders[0]?.since ?? device.taints?.[0]?.timeAdded ?? null,
         // Held without a pod is what an admin looks for: it sorts as the longest idle.
         idle: device.holders[0]?.note === 'no-pod' ? Number.POSITIVE_INFINITY : (device.holders[0]?.idle_seconds ?? -1)
       }))

@@ -5,7 +5,9 @@ import { useId, useState, type ReactElement, type ReactNode } from 'react';
 import type { Requirement, Tier } from '../api/types';
 import type { GenerationChoice } from '../model/tiers';
 import { capabilityWords, partnerName } from '../format/requirement';
-import { fill } from '../format/text';
+import { parseDuration, spacedDuration, wireDuration } from '../format/durations';
+import { parseSize, sizeLabel } from '../format/sizes';
+import { fill, plain } from '../format/text';
 import { Icon } from './icons';
 import { useSpeech } from './speech';
 
@@ -20,6 +22,8 @@ export interface OptionsProps {
   others: readonly Tier[];
   images: readonly string[];
   mostOnOneNode: number | null;
+  /** What is wrong with the conditions, from the plan. */
+  problems: readonly { message: string; fix: string | null }[];
   tierName: (name: string) => string;
   onChange: (change: Partial<Requirement>) => void;
 }
@@ -47,6 +51,7 @@ function Text(props: {
   placeholder?: string;
   list?: string;
   className?: string;
+  invalid?: boolean;
   onCommit: (text: string) => void;
 }): ReactElement {
   const [text, setText] = useState<string | null>(null);
@@ -64,6 +69,7 @@ function Text(props: {
       value={text ?? props.value}
       placeholder={props.placeholder}
       list={props.list}
+      aria-invalid={props.invalid || undefined}
       spellCheck={false}
       onChange={event => setText(event.target.value)}
       onBlur={commit}
@@ -275,8 +281,14 @@ function Alternatives({ requirement, others, tierName, onChange }: OptionsProps)
   );
 }
 
+/** As the requirement writes a duration; what is none goes as typed, for the server to refuse in words. */
+function wired(text: string): string | undefined {
+  const seconds = parseDuration(text);
+  return seconds === null ? text || undefined : wireDuration(seconds);
+}
+
 export function Options(props: OptionsProps): ReactElement {
-  const { requirement, defaults, products, images, mostOnOneNode, onChange } = props;
+  const { requirement, defaults, products, images, mostOnOneNode, problems, onChange } = props;
   const { trans } = useSpeech();
   const id = useId();
   const own = { ...defaults, ...requirement };
@@ -337,8 +349,17 @@ export function Options(props: OptionsProps): ReactElement {
           className="dra-mod-wide dra-mod-code"
           value={first(requirement.where)}
           placeholder={trans.__('CEL, if you need it')}
+          invalid={problems.length > 0}
           onCommit={text => onChange({ where: text ? [text] : undefined })}
         />
+        {problems.map((problem, index) => (
+          <p key={index} className="dra-Problem">
+            <Icon name="fix" className="dra-mod-error" />
+            <span>
+              {plain(problem.message)} {problem.fix ? plain(problem.fix) : ''}
+            </span>
+          </p>
+        ))}
       </Row>
       <Row label={trans.__('Image')} htmlFor={`${id}-image`}>
         <Text
@@ -366,26 +387,26 @@ export function Options(props: OptionsProps): ReactElement {
         <Text
           className="dra-mod-short"
           label={trans.__('Memory of the node')}
-          value={own.host_memory ?? ''}
-          placeholder="16Gi"
-          onCommit={text => onChange({ host_memory: text.replace(/\s+/g, '').replace(/iB$/i, 'i') || undefined })}
+          value={sizeLabel(own.host_memory)}
+          placeholder="16 GiB"
+          onCommit={text => onChange({ host_memory: parseSize(text)?.wire ?? (text || undefined) })}
         />
       </Row>
       <Row label={trans.__('Keep for')}>
         <Text
           className="dra-mod-short"
           label={trans.__('Keep the session for')}
-          value={own.lease ?? ''}
-          placeholder="4h"
-          onCommit={text => onChange({ lease: text.replace(/\s+/g, '') || undefined })}
+          value={spacedDuration(own.lease)}
+          placeholder="4 h"
+          onCommit={text => onChange({ lease: wired(text) })}
         />
         <span className="dra-mod-quiet">{trans.__('idle at most')}</span>
         <Text
           className="dra-mod-short"
           label={trans.__('Idle at most')}
-          value={own.idle_timeout ?? ''}
-          placeholder="30m"
-          onCommit={text => onChange({ idle_timeout: text.replace(/\s+|in$/g, '') || undefined })}
+          value={spacedDuration(own.idle_timeout)}
+          placeholder="30 min"
+          onCommit={text => onChange({ idle_timeout: wired(text) })}
         />
       </Row>
     </div>

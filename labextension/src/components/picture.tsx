@@ -34,7 +34,7 @@ function pairs(devices: readonly Device[]): { device: Device; nic: Device | null
 }
 
 function numa(device: Device): unknown {
-  const attributes = (device as { attributes?: Record<string, Record<string, unknown>> }).attributes ?? {};
+  const attributes = device.attributes ?? {};
   const key = Object.keys(attributes).find(name => /\/(numaNode|numa)$/.test(name));
   return key ? Object.values(attributes[key] ?? {})[0] : undefined;
 }

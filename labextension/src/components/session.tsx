@@ -150,7 +150,7 @@ function memoryPieces(session: Session): Piece[] {
   return known.map((item, index) => ({ share: (item.memory_used_bytes ?? 0) / total, pattern: patternOf(index) }));
 }
 
-function Meters({ session, now, warning }: SessionProps): ReactElement {
+function Meters({ session, now, warning, unfolded }: SessionProps): ReactElement {
   const speech = useSpeech();
   const { trans } = speech;
   const { usage } = session;
@@ -169,6 +169,7 @@ function Meters({ session, now, warning }: SessionProps): ReactElement {
           <Meter label={trans.__('Memory')} pieces={null} text={missingWords(speech, usage.why_missing)} />
         ))}
       {usage &&
+        unfolded &&
         (usage.utilisation_percent !== null ? (
           <Meter
             label={trans.__('Compute')}
@@ -178,7 +179,7 @@ function Meters({ session, now, warning }: SessionProps): ReactElement {
         ) : (
           <Meter label={trans.__('Compute')} pieces={null} text={missingWords(speech, usage.why_missing)} />
         ))}
-      {left && lease !== null && (
+      {left && lease !== null && (unfolded || warning?.kind === 'lease') && (
         <Meter
           label={trans.__('Lease')}
           pieces={[{ share: lease, pattern: 'grey' }]}
@@ -202,7 +203,7 @@ function Kernels({ session, now, onOpen }: SessionProps): ReactElement | null {
       <ul className="dra-Kernels">
         {session.kernels.map((kernel, index) => {
           const name = kernel.notebook?.split('/').pop() ?? kernel.name;
-          const bytes = session.usage?.by_kernel.find(item => item.id === kernel.id)?.memory_used_bytes ?? null;
+          const bytes = session.usage?.by_kernel.find(item => item.kernel === kernel.id)?.memory_used_bytes ?? null;
           const idle = kernel.last_activity ? (now - Date.parse(kernel.last_activity)) / 1000 : null;
           const facts = [bytes !== null && many ? used(speech, bytes) : null, kernelState(speech, kernel.state, idle)];
           return (
@@ -393,7 +394,7 @@ function Waiting(props: SessionProps): ReactElement {
         {next?.at && next.code === 'lease-ends'
           ? `${fill(trans.__('Next known change: a lease ends at {time}.'), { time: clock(speech, next.at, now) })} `
           : ''}
-        {queue?.position
+        {queue && typeof queue !== 'string' && queue.position
           ? `${fill(trans.__('You are number {n} in the queue {queue}, as of {time}.'), {
               n: queue.position,
               queue: queue.name ?? '',

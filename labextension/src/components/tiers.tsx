@@ -84,7 +84,7 @@ function noteWords(speech: Speech, row: TierRow): string | null {
     case 'too-large':
       return trans.__('too large');
     case 'not-offered':
-      return row.tier?.why_not ?? trans.__('not offered');
+      return trans.__('not offered');
     default:
       return null;
   }

@@ -23,13 +23,13 @@ export interface WaitingRow {
 const FEW = 5;
 
 const ICONS: Readonly<Record<string, { icon: IconName; color: string }>> = {
-  impossible: { icon: 'never', color: 'error' },
+  never: { icon: 'never', color: 'error' },
   taken: { icon: 'taken', color: 'warn' },
   limit: { icon: 'lock', color: 'warn' },
-  invalid: { icon: 'fix', color: 'error' }
+  unknown: { icon: 'unknown', color: 'info' }
 };
 
-const ORDER = ['impossible', 'invalid', 'taken', 'starting', 'limit'];
+const ORDER = ['never', 'taken', 'starting', 'limit'];
 
 export function WaitingView(props: {
   rows: readonly WaitingRow[];
@@ -45,7 +45,7 @@ export function WaitingView(props: {
   const sorted = [...props.rows].sort((a, b) => rank(a.group) - rank(b.group) || a.since.localeCompare(b.since));
   const shown = all ? sorted : sorted.slice(0, FEW);
   const groups = [
-    [number('impossible') + number('invalid'), trans.__('cannot ever start')],
+    [number('never'), trans.__('cannot ever start')],
     [number('taken'), trans.__('taken')],
     [number('starting'), trans.__('starting')],
     [number('limit'), trans.__('limit')]

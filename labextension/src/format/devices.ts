@@ -71,9 +71,9 @@ export function deviceTip(speech: Speech, device: Device, now: number): Tip {
   const taint = device.taints?.[0];
   if (device.state === 'out-of-service' && taint) {
     const values = {
-      who: taint.by ?? trans.__('driver or admin'),
+      who: taint.key?.startsWith(device.driver) ? trans.__('the driver') : trans.__('your admin'),
       what: [taint.key, taint.value].filter(Boolean).join('='),
-      since: taint.since ? clock(speech, taint.since, now) : ''
+      since: taint.timeAdded ? clock(speech, taint.timeAdded, now) : ''
     };
     lines.push(
       values.since

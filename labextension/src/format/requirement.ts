@@ -1,6 +1,7 @@
 /** A requirement in words: as chips, and as one line. */
 
 import type { Requirement } from '../api/types';
+import { spacedDuration } from './durations';
 import { alignName } from './reasons';
 import { nameList } from './numbers';
 import { sizeLabel } from './sizes';
@@ -129,7 +130,7 @@ export function optionsLine(speech: Speech, requirement: Requirement): string {
   const { trans } = speech;
   const cpu = requirement.cpu === undefined ? null : fill(trans.__('{n} CPU'), { n: requirement.cpu });
   const parts = [requirement.image ?? null, cpu, requirement.host_memory ? sizeLabel(requirement.host_memory) : null];
-  const shown = [...parts, requirement.lease?.replace(/(\d)([hmd])/g, '$1 $2') ?? null].filter(
+  const shown = [...parts, requirement.lease ? spacedDuration(requirement.lease) : null].filter(
     (part): part is string => part !== null
   );
   return nameList(speech, shown);

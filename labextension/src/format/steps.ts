@@ -2,6 +2,7 @@
 
 import type { Session, Step } from '../api/types';
 import { duration, runningClock } from './durations';
+import { decimal } from './numbers';
 import type { Speech } from './speech';
 import { fill, sentence, type Sentence } from './text';
 
@@ -129,6 +130,9 @@ export function stepTime(speech: Speech, view: StepView, now: number): string | 
   if (view.state === 'failed' && view.seconds !== null) {
     return runningClock(view.seconds);
   }
+  if (view.state === 'done' && view.seconds !== null && view.seconds < 0.1) {
+    return fill(speech.trans.__('< {seconds} s'), { seconds: decimal(speech, 0.1, 1) });
+  }
   if (view.state === 'done' && view.seconds !== null) {
     return duration(speech, view.seconds < 10 ? view.seconds + 1e-9 : Math.floor(view.seconds));
   }
@@ -138,7 +142,13 @@ export function stepTime(speech: Speech, view: StepView, now: number): string | 
 /** Message 30: how long it took and whether the prediction held. */
 export function readyWords(speech: Speech, session: Session): Sentence {
   const { trans } = speech;
-  const seconds = session.ready_at ? (Date.parse(session.ready_at) - Date.parse(session.created_at)) / 1000 : Number.NaN;
+  // Times on the wire are whole seconds; the steps know the fractions.
+  const timed = session.steps.filter(step => step.seconds !== null);
+  const seconds = timed.length
+    ? timed.reduce((sum, step) => sum + (step.seconds ?? 0), 0)
+    : session.ready_at
+      ? (Date.parse(session.ready_at) - Date.parse(session.created_at)) / 1000
+      : Number.NaN;
   const device = session.devices[0];
   const allocated = session.steps.find(step => step.code === 'allocated') ?? null;
   const predicted = param(allocated, 'predicted');

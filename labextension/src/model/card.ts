@@ -16,6 +16,7 @@ export interface CardDevice {
   readonly product: string | null;
   readonly memoryBytes: number | null;
   readonly profile: string | null;
+  readonly simulated: boolean;
   readonly attributes: readonly { name: string; value: string; source: string | null }[];
 }
 
@@ -40,6 +41,8 @@ export interface Card {
   readonly ended: { code: string; at: string | null; exitCode: number | null; message: string | null; params: Record<string, unknown> } | null;
   readonly held: readonly { id: string; name: string }[];
   readonly message: string | null;
+  /** Sentences of the kernel's side: mismatch, simulation, what is missing. */
+  readonly notes: readonly string[];
 }
 
 const MAX_TEXT = 512;
@@ -88,7 +91,7 @@ function scalar(value: unknown): string | null {
 }
 
 /** `{"string": "Hopper"}`, `{"int": 0}`, a plain value, or `{"value": …, "source": …}`. */
-function attributes(value: unknown): CardDevice['attributes'] {
+function attributes(value: unknown, sources: Dict): CardDevice['attributes'] {
   return Object.entries(dict(value))
     .slice(0, MAX_ITEMS)
     .flatMap(([name, entry]) => {
@@ -97,7 +100,7 @@ function attributes(value: unknown): CardDevice['attributes'] {
         scalar(entry) ??
         ['string', 'int', 'bool', 'version', 'value'].map(key => scalar(own(box, key))).find(item => item !== null) ??
         null;
-      return shown === null ? [] : [{ name: name.slice(0, MAX_TEXT), value: shown, source: text(box, 'source') }];
+      return shown === null ? [] : [{ name: name.slice(0, MAX_TEXT), value: shown, source: text(box, 'source') ?? text(sources, name) }];
     });
 }
 
@@ -118,7 +121,8 @@ function device(value: unknown): CardDevice {
     product: text(source, 'product'),
     memoryBytes: number(source, 'memory_bytes'),
     profile,
-    attributes: attributes(own(source, 'attributes'))
+    simulated: own(source, 'simulated') === true,
+    attributes: attributes(own(source, 'attributes'), dict(own(source, 'sources')))
   };
 }
 
@@ -210,6 +214,7 @@ export function readCard(data: unknown): Card | null {
       const found = session(item);
       return found ? [{ id: found.id, name: found.name }] : [];
     }),
-    message: text(source, 'message')
+    message: text(source, 'message', 'subtitle'),
+    notes: items(own(source, 'notes')).flatMap(note => scalar(note) ?? [])
   };
 }

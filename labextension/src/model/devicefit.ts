@@ -15,9 +15,10 @@ function hasWord(text: string, word: string): boolean {
 }
 
 function stringAttribute(device: Device, id: string): string | null {
-  const attributes = (device as { attributes?: Record<string, { string?: string }> }).attributes ?? {};
+  const attributes = device.attributes ?? {};
   const key = Object.keys(attributes).find(name => name.split('/').pop() === id);
-  return key ? (attributes[key]?.string ?? null) : null;
+  const value = key ? attributes[key]?.['string'] : null;
+  return typeof value === 'string' ? value : null;
 }
 
 /** By tier, memory, product and generation, as far as the list says them. */

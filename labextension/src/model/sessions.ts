@@ -2,7 +2,7 @@
 
 import { Problem, type DRAClient } from '../api/client';
 import type { ChangeStream } from '../api/stream';
-import type { LaunchRequest, Session, SessionEvent } from '../api/types';
+import type { LaunchRequest, Session, SessionEvent, SessionKernel } from '../api/types';
 import { Observable, type Visibility } from './observable';
 
 export interface SessionsState {
@@ -105,10 +105,37 @@ export class SessionsModel {
   }
 
   /** Adds a notebook's kernel to a running session; resolves with the new kernel's id and name. */
-  async addKernel(id: string, notebook: string | null): Promise<{ id: string; name: string }> {
-    const kernel = await this._client.addKernel(id, notebook ? { notebook } : {});
-    await this.fetch(id);
-    return { id: kernel.id, name: kernel.name };
+  async addKernel(id: string, notebook: string | null): Promise<SessionKernel> {
+    const session = await this._client.addKernel(id, notebook ? { notebook } : {});
+    this._put(session);
+    const kernel = session.kernels[session.kernels.length - 1];
+    if (!kernel) {
+      throw new Error('the server named no kernel');
+    }
+    return this._kernelReady(id, kernel.id);
+  }
+
+  /** The kernel once the Jupyter server knows it; rejects when it vanishes before. */
+  private _kernelReady(sessionId: string, kernelId: string): Promise<SessionKernel> {
+    return new Promise((resolve, reject) => {
+      const look = (): void => {
+        const session = this.get(sessionId);
+        const kernel = session?.kernels.find(item => item.id === kernelId);
+        if (kernel && kernel.state !== 'starting') {
+          this.state.changed.disconnect(look);
+          resolve(kernel);
+        } else if (!kernel || session?.state === 'ended') {
+          this.state.changed.disconnect(look);
+          reject(new Error(session?.ended?.message ?? 'the kernel did not start'));
+        }
+      };
+      this.state.changed.connect(look);
+      look();
+    });
+  }
+
+  async restartKernel(id: string, kernel: string): Promise<void> {
+    this._put(await this._client.restartKernel(id, kernel));
   }
 
   async fetch(id: string): Promise<Session | null> {

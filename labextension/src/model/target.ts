@@ -25,8 +25,10 @@ export interface Notebooks {
   moveTo(path: string, kernel: { id: string; name: string }): Promise<void>;
   /** Shows a notebook. */
   reveal(path: string): Promise<void>;
-  /** Restarts the kernel of every open notebook on it. */
-  restart(kernelId: string): Promise<void>;
+  /** Restarts a kernel through its open notebook; false where none is open. */
+  restart(kernelId: string): Promise<boolean>;
+  /** Path of the open notebook that uses a kernel. */
+  pathOf(kernelId: string): string | null;
   /** Writes the notebook's wish into its metadata. */
   remember(path: string, wish: unknown): void;
   isVisible(path: string): boolean;

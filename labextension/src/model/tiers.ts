@@ -1,6 +1,6 @@
 /** The rows of the tier list and the columns of the memory scale, counted from what the server says exists. */
 
-import type { AnyGPU, Requirement, Tier, TierList, TierSize } from '../api/types';
+import type { AnyGPU, Architecture, Requirement, Tier, TierList, TierSize } from '../api/types';
 import { wireBytes } from '../format/sizes';
 
 /** Tiers shown before "All 14 tiers". */
@@ -61,13 +61,16 @@ export function sortTiers(tiers: readonly Tier[]): Tier[] {
   );
 }
 
-/** Tiers to choose from, and those without a display name that stay folded beside named ones. */
+/**
+ * Tiers to choose from, and those that stay folded: companions such as network cards, and classes without a display
+ * name beside named ones.
+ */
 export function offeredTiers(list: TierList): { main: Tier[]; other: Tier[] } {
   const visible = sortTiers(list.tiers.filter(tier => !tier.hidden));
-  const named = visible.filter(tier => tier.display_name);
-  return named.length
-    ? { main: named, other: visible.filter(tier => !tier.display_name) }
-    : { main: visible, other: [] };
+  const named = visible.some(tier => tier.display_name);
+  const isMain = (tier: Tier): boolean =>
+    tier.device_kind !== 'nic' && tier.device_kind !== 'cpu' && (!named || tier.display_name !== null);
+  return { main: visible.filter(isMain), other: visible.filter(tier => !isMain(tier)) };
 }
 
 /** All GPUs together: the server counts each once; without its count, the largest tier of each size stands in. */
@@ -234,14 +237,25 @@ export interface GenerationChoice {
   readonly capability: string | null;
 }
 
+/** First compute capability of each of NVIDIA's generations; a driver states it per device, the list of tiers only the name. */
+const CAPABILITIES: Readonly<Record<string, string>> = {
+  volta: '7.0',
+  turing: '7.5',
+  ampere: '8.0',
+  'ada lovelace': '8.9',
+  hopper: '9.0',
+  blackwell: '10.0'
+};
+
 /** Generations to choose from within a tier, oldest first where their capability says so. */
 export function generations(list: TierList, tierName: string | null): GenerationChoice[] {
   const tiers = list.tiers.filter(tier => !tier.hidden && (tierName === null ? isGPUTier(tier) : tier.name === tierName));
   const found = new Map<string, { capability: string | null; vendor: string }>();
   for (const tier of tiers) {
-    for (const item of tier.architectures ?? []) {
+    for (const entry of tier.architectures ?? []) {
+      const item: Architecture = typeof entry === 'string' ? { name: entry, devices: 0 } : entry;
       found.set(item.name, {
-        capability: item.compute_capability ?? null,
+        capability: item.compute_capability ?? CAPABILITIES[item.name.toLowerCase()] ?? null,
         vendor: item.vendor ?? tier.drivers.join()
       });
     }

@@ -145,6 +145,21 @@ export class Workbench {
     return readWish(this.notebooks.current?.wish);
   }
 
+  /** All sessions, kernels with the notebook that is open on them where the server names none. */
+  get shown(): Session[] {
+    return this.sessions.state.value.sessions.map(session =>
+      session.kernels.every(kernel => kernel.notebook !== null)
+        ? session
+        : {
+            ...session,
+            kernels: session.kernels.map(kernel => ({
+              ...kernel,
+              notebook: kernel.notebook ?? this.notebooks.pathOf(kernel.id)
+            }))
+          }
+    );
+  }
+
   /** Ready less than five seconds ago: its card still says so. */
   isFreshlyReady(session: Session): boolean {
     const at = this._readyAt.get(session.id);
@@ -267,7 +282,7 @@ export class Workbench {
 
   /** Live sessions, whoever looks. */
   get live(): Session[] {
-    return this.sessions.state.value.sessions.filter(isLive);
+    return this.shown.filter(isLive);
   }
 
   /** Whether a person has changed the form since it was filled. */

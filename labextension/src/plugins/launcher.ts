@@ -6,7 +6,7 @@ import { ILauncher } from '@jupyterlab/launcher';
 import { IGPUSessions } from '../tokens';
 import { anyGPU } from '../model/tiers';
 import { CommandIDs } from '../widgets/commandids';
-import { draIcon } from '../widgets/icons';
+import { draIcon, draIconUrl } from '../widgets/icons';
 
 const CARD = 'jupyter-dra:launcher-card';
 
@@ -36,7 +36,7 @@ export const launcherPlugin: JupyterFrontEndPlugin<void> = {
         return app.commands.execute(CommandIDs.open, {});
       }
     });
-    launcher.add({ command: CARD, category: trans.__('Notebook'), rank: 50 });
+    launcher.add({ command: CARD, category: 'Notebook', rank: 50, kernelIconUrl: draIconUrl });
     workbench.cluster.state.changed.connect(() => app.commands.notifyCommandChanged(CARD));
   }
 };

@@ -2,7 +2,6 @@
 
 import type { JupyterFrontEnd } from '@jupyterlab/application';
 import { NotebookActions, type INotebookTracker, type NotebookPanel } from '@jupyterlab/notebook';
-import { KernelAPI } from '@jupyterlab/services';
 import { Signal, type ISignal } from '@lumino/signaling';
 
 import type { NotebookInfo, Notebooks } from '../model/target';
@@ -78,15 +77,19 @@ export class LabNotebooks implements Notebooks {
     }
   }
 
-  async restart(kernelId: string): Promise<void> {
+  async restart(kernelId: string): Promise<boolean> {
     const panel = this._tracker?.find(item => item.sessionContext.session?.kernel?.id === kernelId);
-    if (panel) {
-      await panel.sessionContext.restartKernel();
-    } else {
-      await KernelAPI.restartKernel(kernelId, this._app.serviceManager.serverSettings);
+    if (!panel) {
+      return false;
     }
+    await panel.sessionContext.restartKernel();
     this._hasRun.delete(kernelId);
     this._older.delete(kernelId);
+    return true;
+  }
+
+  pathOf(kernelId: string): string | null {
+    return this._tracker?.find(item => item.sessionContext.session?.kernel?.id === kernelId)?.context.path ?? null;
   }
 
   remember(path: string, wish: unknown): void {

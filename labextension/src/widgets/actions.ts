@@ -122,7 +122,9 @@ export class Actions {
     }
     await this._tell(async () => {
       for (const kernel of session.kernels) {
-        await this._bench.notebooks.restart(kernel.id);
+        if (!(await this._bench.notebooks.restart(kernel.id))) {
+          await this._bench.sessions.restartKernel(session.id, kernel.id);
+        }
       }
     });
   }

@@ -4,12 +4,14 @@ import { Clipboard } from '@jupyterlab/apputils';
 import type { IRenderMime } from '@jupyterlab/rendermime-interfaces';
 import { nullTranslator } from '@jupyterlab/translation';
 import { Widget } from '@lumino/widgets';
+import type { ReactElement } from 'react';
 import { createRoot, type Root } from 'react-dom/client';
 
 import { CardView, type CardAction } from '../components/card';
 import { SpeechContext } from '../components/speech';
 import { localeTag, type Speech } from '../format/speech';
 import { readCard } from '../model/card';
+import { safeText } from './textpane';
 
 export const MIME_TYPE = 'application/vnd.jupyter-dra.card+json';
 
@@ -23,6 +25,17 @@ export interface CardEventDetail {
 
 /** A card older than this no longer shows use and lease: they are of another time. */
 const LIVE_MS = 15 * 60_000;
+
+/** What is no card of ours is shown as the text that came with it. */
+function Fallback({ model, speech }: { model: IRenderMime.IMimeModel; speech: Speech }): ReactElement {
+  const text = model.data['text/plain'];
+  const whole = Array.isArray(text) ? text.join('') : text;
+  return typeof whole === 'string' && whole ? (
+    <pre className="dra-Out-text">{safeText(whole.slice(0, 100_000))}</pre>
+  ) : (
+    <p className="dra-mod-quiet">{speech.trans.__('This card cannot be shown.')}</p>
+  );
+}
 
 export class CardRenderer extends Widget implements IRenderMime.IRenderer {
   constructor(options: IRenderMime.IRendererOptions) {
@@ -50,7 +63,7 @@ export class CardRenderer extends Widget implements IRenderMime.IRenderer {
             onCopy={text => Clipboard.copyToSystem(text)}
           />
         ) : (
-          <p className="dra-mod-quiet">{this._speech.trans.__('This card cannot be shown.')}</p>
+          <Fallback model={model} speech={this._speech} />
         )}
       </SpeechContext.Provider>
     );

@@ -217,7 +217,7 @@ export function dockProps(context: DockContext, callbacks: Callbacks): DockProps
     face: answer.face,
     head,
     body,
-    price: planPrice(context, plan),
+    price: ['fits', 'taken', 'unknown', 'bolt'].includes(answer.face) ? planPrice(context, plan) : null,
     hint: hint && {
       text: sentence(trans.__('May take {device}.'), { device: hint.device }),
       press: fill(trans.__('Stay below {size}'), { size: hint.size }),

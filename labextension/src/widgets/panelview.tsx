@@ -53,10 +53,10 @@ function SessionsPart({ bench, actions, menus, trans, fresh }: Parts): ReactElem
   const memory = bench.remembered.state.value;
   const [stepsOf, setStepsOf] = useState<string | null>(null);
   const where = { path: current?.path ?? null, kernelId: current?.kernelId ?? null };
-  const sessions = sortSessions(bench.sessions.state.value.sessions, where, now);
+  const sessions = sortSessions(bench.shown, where, now);
   const live = sessions.filter(session => !isOver(session));
   const ended = sessions.length - live.length;
-  const here = bench.sessions.byKernel(where.kernelId);
+  const here = sessions.find(session => session.kernels.some(kernel => kernel.id === where.kernelId));
   const lost = cluster.state.value.lost;
   const subtitle = (session: Session): string => {
     const what = requirementLine(actions.speech, session.requirement ?? {}, actions.tierName);
@@ -191,12 +191,18 @@ function OptionsPart({ bench, actions, trans, tiers }: Parts & { tiers: TierList
   const offers = bench.cluster.state.value.status?.offers;
   const chosen = tiers.tiers.find(tier => tier.name === requirement.tier);
   const defaults: Requirement = { ...offers?.defaults, ...chosen?.defaults };
+  const findings = bench.plan.state.value.plan?.findings ?? [];
+  const problems = requirement.where
+    ? findings
+        .filter(finding => finding.severity === 'error' && (finding.path ?? '').includes('cel'))
+        .map(finding => ({ message: finding.message, fix: finding.fix ?? null }))
+    : [];
   const gpus = tiers.tiers.filter(tier => !tier.hidden);
   const products = shortProducts((chosen ? [chosen] : gpus.filter(tier => tier.device_kind === 'gpu')).flatMap(t => t.products));
   return (
     <Fold
       title={trans.__('More options')}
-      summary={optionsLine(actions.speech, { ...defaults, ...requirement })}
+      summary={memory.open.options ? null : optionsLine(actions.speech, { ...defaults, ...requirement })}
       open={memory.open.options}
       onToggle={() => bench.remembered.toggle('options')}
     >
@@ -209,7 +215,8 @@ function OptionsPart({ bench, actions, trans, tiers }: Parts & { tiers: TierList
         profiles={[...new Set(gpus.flatMap(tier => tier.profiles ?? []))]}
         others={gpus.filter(tier => tier.device_kind !== 'nic' && tier.device_kind !== 'cpu')}
         images={offers?.images ?? []}
-        mostOnOneNode={chosen?.max_count_on_one_node ?? null}
+        mostOnOneNode={chosen?.most_on_one_node ?? null}
+        problems={problems}
         tierName={actions.tierName}
         onChange={change => bench.edit(item => patch(item, change))}
       />
@@ -332,7 +339,8 @@ function deviceInitial(device: Device): string {
 /** Who waits, each with the reason line a plan would show. */
 function waitingRows(actions: Actions, list: WaitingList): WaitingRow[] {
   return list.waiting.map(item => {
-    const line = item.reason ? reasonLine(actions.speech, item.reason) : null;
+    const [first] = item.reasons;
+    const line = first ? reasonLine(actions.speech, first) : null;
     return {
       key: `${item.namespace}/${item.claim}`,
       who: item.user ?? item.namespace ?? '',
@@ -341,7 +349,7 @@ function waitingRows(actions: Actions, list: WaitingList): WaitingRow[] {
         ? requirementLine(actions.speech, item.requirement, actions.tierName)
         : (item.summary ?? ''),
       group: item.group,
-      why: line ? [line.main, line.sub].filter(Boolean).join(' · ') : (item.message ?? ''),
+      why: line ? [line.main, line.sub].filter(Boolean).join(' · ') : '',
       since: item.since,
       requirement: item.requirement ?? null
     };

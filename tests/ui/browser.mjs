@@ -1,0 +1,119 @@
+/** The browser, a JupyterLab page in it, and the panel on that page. */
+
+import { createRequire } from 'node:module';
+import { existsSync } from 'node:fs';
+
+const require = createRequire(new URL('../../labextension/package.json', import.meta.url));
+const { chromium } = require('playwright-core');
+
+const ARGS = [
+  '--no-sandbox',
+  '--disable-gpu',
+  '--disable-quic',
+  '--no-first-run',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync'
+];
+
+export function axePath() {
+  return require.resolve('axe-core/axe.min.js');
+}
+
+export async function launchBrowser() {
+  const path = process.env.CHROMIUM ?? '/usr/bin/chromium';
+  if (!existsSync(path)) {
+    throw new Error(`no Chromium at ${path}: set CHROMIUM`);
+  }
+  return chromium.launch({ executablePath: path, args: ARGS });
+}
+
+/**
+ * A page with JupyterLab loaded and nothing restored.
+ *
+ * `routes` answers requests below `jupyter-dra/` instead of the server: a function of method, path and body that
+ * returns `{status, json | text}`, or null to let the request go on.
+ */
+export async function openLab(browser, server, options = {}) {
+  const { routes = null, dark = false, fixedTime = null, viewport = { width: 1280, height: 900 } } = options;
+  const context = await browser.newContext({ viewport, timezoneId: 'UTC', locale: 'en-US', ...options.context });
+  const page = await context.newPage();
+  page.setDefaultTimeout(10_000);
+  const problems = [];
+  page.on('pageerror', error => problems.push(String(error)));
+  if (fixedTime) {
+    await page.clock.setFixedTime(new Date(fixedTime));
+  }
+  if (routes) {
+    await page.route(/^https?:\/\/[^/]+\/jupyter-dra\//, async route => {
+      const request = route.request();
+      const url = new URL(request.url());
+      const path = url.pathname.split('/jupyter-dra/')[1] ?? '';
+      const body = request.postData() ? JSON.parse(request.postData()) : null;
+      const answer = await routes(request.method(), path, body);
+      if (answer === null) {
+        await route.continue();
+      } else if (answer === 'abort') {
+        await route.abort();
+      } else {
+        await route.fulfill({
+          status: answer.status ?? 200,
+          contentType: answer.text === undefined ? 'application/json' : 'text/plain',
+          body: answer.text ?? JSON.stringify(answer.json)
+        });
+      }
+    });
+  }
+  const theme = dark ? 'JupyterLab Dark' : 'JupyterLab Light';
+  await page.request.put(`${server.url}/lab/api/settings/@jupyterlab/apputils-extension:themes`, {
+    headers: { Authorization: `token ${server.token}` },
+    data: { raw: JSON.stringify({ theme }) }
+  });
+  await page.request.put(`${server.url}/lab/api/settings/@jupyterlab/apputils-extension:notification`, {
+    headers: { Authorization: `token ${server.token}` },
+    data: { raw: JSON.stringify({ fetchNews: 'false', checkForUpdates: false }) }
+  });
+  await page.goto(`${server.url}/lab?token=${server.token}&reset`);
+  await page.waitForSelector('.jp-Launcher', { timeout: 60_000 });
+  await page.waitForFunction(
+    expected => document.body.dataset.jpThemeLight === expected,
+    dark ? 'false' : 'true',
+    { timeout: 20_000 }
+  );
+  return { page, problems, close: () => context.close() };
+}
+
+/** Opens the panel and makes it `width` wide. */
+export async function openPanel(page, width = 300) {
+  if (!(await page.locator('#jupyter-dra-panel').isVisible())) {
+    await page.click('li[data-id="jupyter-dra-panel"]');
+  }
+  await page.waitForSelector('.dra-Panel');
+  const panel = page.locator('#jupyter-dra-panel');
+  for (let turn = 0; turn < 3; turn += 1) {
+    const box = await panel.boundingBox();
+    if (Math.abs(box.width - width) <= 1) {
+      break;
+    }
+    const y = box.y + box.height / 2;
+    await page.mouse.move(box.x + box.width + 2, y);
+    await page.mouse.down();
+    await page.mouse.move(box.x + width + 2, y, { steps: 4 });
+    await page.mouse.up();
+  }
+  return panel;
+}
+
+/** Findings of axe below a selector, as lines. */
+export async function axeFindings(page, selector) {
+  await page.addScriptTag({ path: axePath() });
+  return page.evaluate(async root => {
+    const result = await window.axe.run(root, {
+      runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'],
+      rules: { region: { enabled: false } }
+    });
+    return result.violations.flatMap(item =>
+      item.nodes.map(node => `${item.id}: ${node.target.join(' ')} ${node.failureSummary ?? ''}`)
+    );
+  }, selector);
+}

@@ -1,0 +1,414 @@
+/** Answers of the server part for the frames: an inventory of five nodes, plans for each verdict, sessions in each state. */
+
+export const NOW = '2026-11-30T12:03:04Z';
+const GB = 1e9;
+const at = (minutes, seconds = 0) => new Date(Date.parse(NOW) + minutes * 60_000 + seconds * 1000).toISOString();
+
+export const context = { cluster: 'dgx-lab', namespace: 'team-a', server_version: '1.37', as_of: NOW };
+
+export function status(change = {}) {
+  return {
+    kind: 'Status',
+    version: 1,
+    state: 'ready',
+    cluster: 'dgx-lab',
+    namespace: 'team-a',
+    contexts: [
+      { name: 'dgx-lab', cluster: 'dgx-lab', namespace: 'team-a' },
+      { name: 'research', cluster: 'research', namespace: 'nlp' }
+    ],
+    server_version: '1.37',
+    as_of: NOW,
+    rights: {},
+    local_cluster: { running: false },
+    offers: {
+      images: ['cuda-notebook:2026.10', 'pytorch-notebook:2026.10'],
+      defaults: { cpu: 4, host_memory: '16Gi', lease: '4h', idle_timeout: '30m' }
+    },
+    ...change
+  };
+}
+
+const size = (label, bytes, devices, free, out = 0) => ({
+  label,
+  min_bytes: bytes,
+  max_bytes: bytes,
+  devices,
+  free,
+  free_at_most: free,
+  out_of_service: out
+});
+
+const price = amount => ({ amount, currency: 'EUR', per: 'hour' });
+
+function tier(name, title, change) {
+  return {
+    name,
+    device_class: name,
+    display_name: title,
+    description: null,
+    hidden: false,
+    available: true,
+    why_not: null,
+    device_kind: 'gpu',
+    drivers: ['gpu.nvidia.com'],
+    devices: 0,
+    nodes: 1,
+    free: 0,
+    free_at_most: 0,
+    out_of_service: 0,
+    exclusive_parts: false,
+    sizes: [],
+    products: [],
+    architectures: [],
+    profiles: [],
+    most_on_one_node: 8,
+    price: null,
+    defaults: {},
+    limits: { lease_seconds: null, idle_seconds: null, counts: null },
+    scales_from_zero: false,
+    ...change
+  };
+}
+
+export function tiers(change = {}) {
+  const s24 = size('24 GB', 24152899584, 4, 3);
+  const s40 = size('40 GB', 42144366592, 2, 1);
+  const s80 = size('80 GB', 85520809984, 12, 5, 2);
+  return {
+    kind: 'TierList',
+    version: 1,
+    context,
+    visible: { slices: true, claims: 'namespace' },
+    devices: 26,
+    nodes: 5,
+    any_gpu: { devices: 18, nodes: 4, free: 9, free_at_most: 9, out_of_service: 2, sizes: [s24, s40, s80] },
+    tiers: [
+      tier('small-gpu', 'Small GPU', { devices: 4, free: 3, free_at_most: 3, sizes: [s24], products: [{ name: 'NVIDIA L4', devices: 4 }], architectures: ['Ada Lovelace'] }),
+      tier('medium-gpu', 'Medium GPU', {
+        devices: 2, free: 1, free_at_most: 1, sizes: [s40], price: price('1.10'),
+        products: [{ name: 'NVIDIA A100-SXM4-40GB', devices: 2 }], architectures: ['Ampere']
+      }),
+      tier('high-memory-gpu', 'High-memory GPU', {
+        devices: 12, nodes: 2, free: 5, free_at_most: 5, out_of_service: 2, sizes: [s80], price: price('2.90'),
+        products: [{ name: 'NVIDIA H100 80GB HBM3', devices: 8 }, { name: 'NVIDIA A100-SXM4-80GB', devices: 4 }],
+        architectures: ['Ampere', 'Hopper']
+      }),
+      tier('gpu-slice', 'GPU slice', {
+        device_kind: 'part', devices: 14, free: 6, free_at_most: 6, exclusive_parts: true,
+        sizes: [size('5 GB', 5 * GB, 14, 6), size('10 GB', 10 * GB, 6, 3), size('20 GB', 20 * GB, 2, 1)],
+        products: [{ name: 'NVIDIA A100-SXM4-40GB', devices: 14 }], profiles: ['1g.5gb', '2g.10gb', '3g.20gb']
+      }),
+      tier('tpu-v6e-node', 'TPU v6e node', {
+        device_kind: 'tpu', drivers: ['tpu.google.com'], devices: 8, free: 8, free_at_most: 8, products: [{ name: 'TPU v6e', devices: 8 }]
+      }),
+      tier('rdma-nic', 'network card (RDMA)', { device_kind: 'nic', drivers: ['dra.net'], devices: 8, free: 5, free_at_most: 5 })
+    ],
+    ...change
+  };
+}
+
+const YAML = `apiVersion: resource.k8s.io/v1
+kind: ResourceClaim
+metadata:
+  name: analysis-7k2xq
+spec:
+  devices:
+    requests:
+    - name: gpu
+      firstAvailable:
+      - name: "1"
+        deviceClassName: medium-gpu
+        selectors:
+        - cel:
+            expression: >-
+              device.capacity["gpu.nvidia.com"]
+              .?memory.orValue(quantity("0"))
+              .compareTo(quantity("40G")) >= 0
+      - name: "2"
+        deviceClassName: high-memory-gpu
+`;
+
+export const preview = {
+  claim: {},
+  yaml: YAML,
+  python: 'Requirement(\n    vram="40GB",\n    compute_capability=">=8.0",\n)\n',
+  magic: '%dra launch --vram 40GB --compute-capability ">=8.0"\n',
+  shell: "jupyter dra launch --vram 40GB --compute-capability '>=8.0'\n",
+  lines: 38,
+  findings: []
+};
+
+export function plan(change = {}) {
+  return {
+    kind: 'Plan',
+    version: 1,
+    verdict: 'fits',
+    launch: { can: 'yes', code: null, params: {} },
+    certainty: { sure: true, reasons: [] },
+    context,
+    requirement: { vram: '40GB' },
+    claim: {},
+    counts: { devices: 26, nodes: 5, matching: 14, free: 6, free_at_most: 6, matching_nodes: 3 },
+    nodes: [
+      {
+        name: 'a100-mig-0', verdict: 'fits', likely: true, matching: 2, free: 1,
+        devices: [{ claim: 0, request: 'gpu', driver: 'gpu.nvidia.com', pool: 'a100-mig-0', device: 'gpu-1', label: 'A100 40 GB' }]
+      }
+    ],
+    nodes_left_out: 0,
+    reasons: [],
+    holders: [],
+    relaxations: [],
+    charges: {},
+    findings: [],
+    ...change
+  };
+}
+
+export const impossible = plan({
+  verdict: 'impossible',
+  launch: { can: 'no', code: 'impossible', params: {} },
+  requirement: { count: 4, vram: '141GB', compute_capability: '>=9.0', near: [{ tier: 'rdma-nic' }], align: 'pcieRoot' },
+  counts: { devices: 40000, nodes: 5000, matching: 0, free: 0, free_at_most: 0, matching_nodes: 0 },
+  nodes: [],
+  reasons: [
+    { code: 'kind', devices: 6144, params: { kinds: ['nic', 'tpu', 'cpu'] }, message: '' },
+    { code: 'memory', devices: 28400, params: { asked_bytes: 141e9, nearest: { label: 'H100 80 GB', bytes: 85520809984 } }, message: '' },
+    { code: 'condition', devices: 3200, params: { field: 'compute_capability', asked: 'NVIDIA Hopper or newer', nearest: { label: 'MI300X 192 GB' } }, message: '' },
+    { code: 'out-of-service', devices: 400, params: {}, message: '' },
+    { code: 'partner', devices: 1856, params: { partner: 'RDMA card', align: 'pcieRoot', label: 'H200', nodes: 232 }, message: '' }
+  ],
+  relaxations: [
+    { code: 'drop-near', change: { near: null, align: null }, params: { partner: 'network card' }, verdict: 'fits', free: 232, message: 'Without the network card' },
+    { code: 'less-memory', change: { vram: '80GB' }, verdict: 'fits', free: 1212, message: 'Take 80 GB' },
+    { code: 'more-kinds', change: { product: ['MI300X'] }, params: { label: 'MI300X' }, verdict: 'fits', free: 88, message: 'Also accept MI300X' }
+  ]
+});
+
+export const busy = plan({
+  verdict: 'busy',
+  launch: { can: 'wait', code: null, params: {} },
+  requirement: { tier: 'high-memory-gpu', compute_capability: '>=9.0' },
+  counts: { devices: 26, nodes: 5, matching: 8, free: 0, free_at_most: 0, matching_nodes: 1 },
+  holders: [
+    { who: 'you', session: 'bert-train-9d3fk', user: 'ada', namespace: 'team-a', claim: 'bert-train-9d3fk', devices: 1, device_names: ['gpu-3'], since: at(-120), lease_ends: null, idle_seconds: 2400, note: null },
+    { who: 'user', user: 'mira', namespace: 'team-a', devices: 2, device_names: ['gpu-0', 'gpu-1'], lease_ends: at(147), idle_seconds: null, note: null },
+    { who: 'namespace', namespace: 'team-b', devices: 1, device_names: ['gpu-7'], lease_ends: null, idle_seconds: null, note: null },
+    { who: 'hidden', devices: 4, note: null }
+  ],
+  relaxations: [
+    { code: 'join-session', change: { session: 'bert-train-9d3fk' }, params: { name: 'bert-train' }, verdict: 'fits', free: null, message: '' },
+    { code: 'more-kinds', change: { architecture: ['Hopper', 'Ampere'] }, params: { label: 'A100 80 GB' }, verdict: 'fits', free: 2, message: '' }
+  ]
+});
+
+export const unknown = plan({
+  verdict: 'unknown',
+  certainty: { sure: false, reasons: ['claims-not-visible'] },
+  requirement: { tier: 'high-memory-gpu', compute_capability: '>=9.0' },
+  counts: { devices: 26, nodes: 5, matching: 8, free: null, free_at_most: 5, matching_nodes: 1 }
+});
+
+export const invalid = plan({
+  verdict: 'invalid',
+  launch: { can: 'no', code: 'invalid', params: {} },
+  requirement: { where: ['device.attributes["gpu.nvidia.com"].memory >= "16Gi"'] },
+  findings: [{ code: 'cel', severity: 'error', path: 'spec.devices.requests[0].exactly.selectors[0].cel.expression', message: 'Memory is a capacity, not an attribute.', fix: 'write it as a capacity' }]
+});
+
+export const fromZero = plan({
+  verdict: 'unknown',
+  certainty: { sure: false, reasons: ['scales-from-zero'] },
+  requirement: { tier: 'high-memory-gpu' },
+  counts: { devices: 0, nodes: 0, matching: 0, free: 0, free_at_most: 0, matching_nodes: 0 },
+  nodes: []
+});
+
+export const limit = plan({
+  launch: { can: 'no', code: 'limit', params: { allowed: 2, held: 2, sessions: ['bert-train', 'slice-demo'] } }
+});
+
+const device = (name, node, label, change = {}) => ({
+  request: 'gpu', driver: 'gpu.nvidia.com', pool: node, device: name, node, label, share: null, predicted: true, ...change
+});
+
+export function session(name, change = {}) {
+  return {
+    id: `${name}-9d3fk`, name, state: 'running', activity: 'busy', revision: 3, mine: true, user: 'ada', server: 'ada--lab', namespace: 'team-a',
+    requirement: { tier: 'high-memory-gpu' }, claim: { name: `${name}-9d3fk`, made_by_us: true, template: null },
+    devices: [device('gpu-3', 'dgx-h100-0', 'H100 80 GB')], kernels: [], steps: [], wait: null,
+    lease: { ends_at: at(118), longest_until: at(600), idle_limit_seconds: 1800, idle_since: null },
+    usage: null, price: null, created_at: at(-122), ready_at: at(-122), ended: null, orphan: false, simulated: false, ...change
+  };
+}
+
+const kernel = (id, notebook, state, minutes) => ({
+  id, name: 'python3', pod: 'p', notebook, state, last_activity: at(-minutes), transport: 'direct', encrypted: true
+});
+
+const GIB = 2 ** 30;
+
+export const bertTrain = session('bert-train', {
+  kernels: [kernel('k1', 'train.ipynb', 'busy', 0), kernel('k2', 'eval.ipynb', 'idle', 12)],
+  usage: {
+    at: NOW, source: 'nvml', memory_used_bytes: 37.4 * GIB, memory_total_bytes: 79.6 * GIB, utilisation_percent: 87, why_missing: null,
+    by_kernel: [{ kernel: 'k1', memory_used_bytes: 31 * GIB }, { kernel: 'k2', memory_used_bytes: 6.1 * GIB }]
+  },
+  price: price('2.90')
+});
+
+export const sliceDemo = session('slice-demo', {
+  activity: 'idle',
+  devices: [device('gpu-0-2g', 'a100-mig-0', 'A100 40 GB', { share: { profile: '2g.10gb' } })],
+  kernels: [kernel('k3', 'slice.ipynb', 'idle', 26)],
+  lease: { ends_at: at(174), longest_until: at(600), idle_limit_seconds: 1800, idle_since: at(-26) },
+  usage: { at: NOW, source: 'nvml', memory_used_bytes: 0.8 * GIB, memory_total_bytes: 9.6 * GIB, utilisation_percent: null, why_missing: 'not-on-a-part', by_kernel: [] }
+});
+
+export const ocrTest = session('ocr-test', {
+  state: 'releasing', devices: [device('gpu-0', 'l4-2', 'L4 24 GB')],
+  ended: { at: at(0, -14), code: 'stopped', exit_code: null, by: null, message: '', params: {}, device_returned_at: null }
+});
+
+const step = (code, state, seconds, params = {}, started = null) => ({ code, state, started_at: started, seconds, params });
+
+const done = [
+  step('checked', 'done', 0.12),
+  step('claim-created', 'done', 0.21, { claim: 'analysis-7k2xq' }),
+  step('allocated', 'done', 0.72),
+  step('scheduled', 'done', 0.13, { node: 'dgx-h100-0' })
+];
+
+export const starting = session('analysis', {
+  state: 'starting', activity: null, notebook: 'analysis.ipynb', ready_at: null, created_at: at(0, -49), launch_until: at(9, 11), lease: null,
+  devices: [device('gpu-4', 'dgx-h100-0', 'H100 80 GB')],
+  steps: [...done, step('image-pulled', 'doing', null, { image: 'cuda-notebook:2026.10', last_seconds: 65 }, at(0, -48)),
+    step('kernel-starting', 'todo', null, { kernel: 'Python 3' }), step('connected', 'todo', null)]
+});
+
+export const notStarted = session('analysis', {
+  state: 'ended', activity: null, notebook: 'analysis.ipynb', ready_at: null, created_at: at(0, -10),
+  devices: [device('gpu-4', 'dgx-h100-0', 'H100 80 GB')],
+  steps: [...done, step('image-pulled', 'failed', 6, { image: 'cuda-notebok:2026.10' })],
+  ended: { at: NOW, code: 'image', exit_code: null, by: null, message: '', params: { image: 'cuda-notebok:2026.10' }, device_returned_at: NOW }
+});
+
+export const waiting = session('analysis', {
+  state: 'waiting', activity: null, ready_at: null, devices: [], lease: null,
+  requirement: { tier: 'high-memory-gpu', compute_capability: '>=9.0' },
+  wait: { since: at(-12, -4), until: at(107, 56), reasons: [{ code: 'taken', devices: 8, params: {}, message: '' }], next_change: { code: 'lease-ends', at: at(147) }, queue: null }
+});
+
+export const leaseSoon = session('bert-train', {
+  kernels: [kernel('k1', 'train.ipynb', 'busy', 0)],
+  lease: { ends_at: at(9, 30), longest_until: at(600), idle_limit_seconds: 1800, idle_since: null }
+});
+
+export const endedMemory = session('bert-train', {
+  state: 'ended', activity: null, created_at: at(-150), ready_at: at(-150), price: price('2.90'),
+  requirement: { tier: 'high-memory-gpu', host_memory: '16Gi' },
+  usage: { at: NOW, source: 'nvml', memory_used_bytes: null, memory_total_bytes: 79.6 * GIB, utilisation_percent: null, why_missing: null, by_kernel: [], peak_bytes: 41.2 * GIB },
+  ended: { at: at(-28), code: 'out-of-memory', exit_code: 137, by: null, message: '', params: { limit: '16 GiB', device_used_bytes: 31 * GIB, device_total_bytes: 79.6 * GIB }, device_returned_at: at(-28) }
+});
+
+export const endedStopped = session('ocr-test', {
+  state: 'ended', activity: null, created_at: at(-109), ready_at: at(-109), price: price('2.90'),
+  right_size: { peak_bytes: 9.1 * GIB, total_bytes: 79.6 * GIB, label: '24 GB', price: price('0.60') },
+  ended: { at: at(-61), code: 'stopped', exit_code: 0, by: 'ada', message: '', params: {}, device_returned_at: at(-61) }
+});
+
+// Devices.
+
+const attributes = numa => ({ 'resource.kubernetes.io/numaNode': { int: numa } });
+
+function gpu(node, name, label, bytes, state, change = {}) {
+  return {
+    driver: 'gpu.nvidia.com', pool: node, name, nodes: [node], device_kind: 'gpu', label, product: label, memory_bytes: bytes, memory_published: null,
+    state, tiers: bytes > 50 * GB ? ['high-memory-gpu'] : bytes > 30 * GB ? ['medium-gpu'] : ['small-gpu'], simulated: false, taints: [], holders: [], ...change
+  };
+}
+
+const mine = { who: 'you', namespace: 'team-a', claim: 'bert-train-9d3fk', session: 'bert-train-9d3fk', user: 'ada', since: at(-122), idle_seconds: 0, note: null };
+const mira = { who: 'user', namespace: 'team-a', claim: 'x', session: null, user: 'mira', since: at(-200), idle_seconds: 120, note: null };
+const broken = { taints: [{ key: 'gpu.nvidia.com/xid', value: '79', effect: 'NoSchedule', timeAdded: '2026-11-28T09:12:00Z' }] };
+
+export function fewDevices() {
+  const states = ['taken', 'taken', 'hidden', 'yours', 'free', 'free', 'free', 'taken'];
+  const h100 = states.map((state, index) =>
+    gpu('dgx-h100-0', `gpu-${index}`, 'H100 80 GB', 85520809984, state, {
+      attributes: attributes(index < 4 ? 0 : 1),
+      holders: state === 'yours' ? [mine] : state === 'taken' ? [mira] : []
+    })
+  );
+  const nics = states.map((state, index) => ({
+    ...gpu('dgx-h100-0', `mlx5_${index}`, null, null, state === 'yours' ? 'yours' : 'free'), driver: 'dra.net', device_kind: 'nic', tiers: ['rdma-nic'], product: 'ConnectX-7'
+  }));
+  const a100 = ['out-of-service', 'free', 'free', 'out-of-service'].map((state, index) =>
+    gpu('a100-80-0', `gpu-${index}`, 'A100 80 GB', 85899345920, state, state === 'free' ? {} : broken)
+  );
+  const mig = [
+    gpu('a100-mig-0', 'gpu-0', 'A100 40 GB', 42144366592, 'yours', { device_kind: 'part', tiers: ['gpu-slice'], holders: [{ ...mine, session: 'slice-demo-9d3fk' }] }),
+    gpu('a100-mig-0', 'gpu-1', 'A100 40 GB', 42144366592, 'free')
+  ];
+  const l4 = ['taken', 'free', 'free', 'free'].map((state, index) => gpu('l4-2', `gpu-${index}`, 'L4 24 GB', 24152899584, state));
+  const tpu = Array.from({ length: 8 }, (_, index) => ({
+    ...gpu('tpu-v6e-0', `tpu-${index}`, 'TPU v6e', null, 'free'), driver: 'tpu.google.com', device_kind: 'tpu', tiers: ['tpu-v6e-node']
+  }));
+  return [...h100, ...nics, ...a100, ...mig, ...l4, ...tpu];
+}
+
+/** Many nodes, the same on every run. */
+export function manyDevices(groups) {
+  let seed = 7;
+  const random = () => {
+    seed = (seed * 1103515245 + 12345) % 2147483648;
+    return seed / 2147483648;
+  };
+  return groups.flatMap(({ label, bytes, nodes, each, free, broken: lost = 0.01, kind = 'gpu' }) =>
+    Array.from({ length: nodes }, (_, n) => n).flatMap(n =>
+      Array.from({ length: each }, (_, index) => {
+        const dice = random();
+        const state = dice < free ? 'free' : dice < free + lost ? 'out-of-service' : dice > 0.999 ? 'yours' : dice > 0.92 ? 'hidden' : 'taken';
+        const name = `${label.toLowerCase().replaceAll(' ', '-')}-${n}`;
+        return { ...gpu(name, `gpu-${index}`, label, bytes, state), device_kind: kind };
+      })
+    )
+  );
+}
+
+export const FIVE_HUNDRED = [
+  { label: 'H200 141 GB', bytes: 150e9, nodes: 40, each: 8, free: 0.06 },
+  { label: 'H100 80 GB', bytes: 85520809984, nodes: 160, each: 8, free: 0.25 },
+  { label: 'A100 80 GB', bytes: 85899345920, nodes: 100, each: 4, free: 0.15 },
+  { label: 'L4 24 GB', bytes: 24152899584, nodes: 180, each: 2, free: 0.57 },
+  { label: 'TPU v5e', bytes: null, nodes: 20, each: 4, free: 0.13, kind: 'tpu' }
+];
+
+export const FIVE_THOUSAND = [
+  { label: 'H200 141 GB', bytes: 150e9, nodes: 240, each: 8, free: 0.12 },
+  { label: 'H100 80 GB', bytes: 85520809984, nodes: 1760, each: 8, free: 0.08 },
+  { label: 'A100 80 GB', bytes: 85899345920, nodes: 1200, each: 8, free: 0.2 },
+  { label: 'L4 24 GB', bytes: 24152899584, nodes: 900, each: 8, free: 0.4 },
+  { label: 'T4 16 GB', bytes: 16e9, nodes: 900, each: 8, free: 0.5 }
+];
+
+export function deviceList(devices, claims = 'namespace') {
+  return { kind: 'DeviceList', version: 1, context, revision: 812, visible: { slices: true, claims }, devices };
+}
+
+const waits = (user, claim, group, minutes, requirement, reasons) => ({
+  namespace: 'team-b', claim, session: null, user, requirement, since: at(-minutes), group, verdict: null, reasons
+});
+
+export const waitingList = {
+  kind: 'WaitingList', version: 1, context, visible: { slices: true, claims: 'all' },
+  waiting: [
+    waits('mira', 'ft-large', 'never', 72, { count: 4, product: 'H200', near: [{ tier: 'rdma-nic' }] }, [{ code: 'partner', devices: 40, params: { partner: 'RDMA card', align: 'pcieRoot' }, message: '' }]),
+    waits('team-c', 'eval-7', 'taken', 26, { product: 'H200' }, [{ code: 'taken', devices: 8, params: { hidden: 8 }, message: '' }]),
+    waits('jon', 'nb-31', 'starting', 4, { tier: 'small-gpu' }, []),
+    waits('team-b', 'job-778', 'never', 2880, { product: 'TPU v5e', vram: '16GB' }, [{ code: 'memory', devices: 8, params: { not_stated: true }, message: '' }]),
+    waits('kim', 'sweep-2', 'limit', 9, { tier: 'high-memory-gpu' }, []),
+    waits('kim', 'sweep-3', 'limit', 8, { tier: 'high-memory-gpu' }, [])
+  ]
+};

@@ -1,0 +1,130 @@
+/** A Jupyter server for tests, in folders of its own; with a local cluster where a story needs one. */
+
+import { spawn, spawnSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync, existsSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const ROOT = resolve(dirname(fileURLToPath(import.meta.url)), '../..');
+
+function python() {
+  return process.env.PYTHON ?? join(ROOT, '.venv/bin/python');
+}
+
+function surroundings(folder) {
+  const env = { ...process.env };
+  for (const name of Object.keys(env)) {
+    if (name.startsWith('JUPYTER') || name === 'KUBECONFIG') {
+      delete env[name];
+    }
+  }
+  return {
+    ...env,
+    PATH: `${dirname(python())}:${env.PATH}`,
+    PYTHONPATH: ROOT,
+    XDG_RUNTIME_DIR: join(folder, 'run'),
+    XDG_CACHE_HOME: join(folder, 'cache'),
+    KUBECONFIG: join(folder, 'none'),
+    JUPYTER_PATH: join(folder, 'share/jupyter'),
+    JUPYTER_CONFIG_DIR: join(folder, 'config'),
+    JUPYTER_DATA_DIR: join(folder, 'data'),
+    JUPYTER_RUNTIME_DIR: join(folder, 'runtime')
+  };
+}
+
+function dra(folder, ...words) {
+  const code = 'import sys; from jupyter_dra.cli.main import main; sys.exit(main())';
+  const done = spawnSync(python(), ['-c', code, ...words], {
+    cwd: join(folder, 'work'),
+    env: surroundings(folder),
+    encoding: 'utf8'
+  });
+  return { status: done.status, out: done.stdout, error: done.stderr };
+}
+
+async function until(what, look, seconds = 60) {
+  const end = Date.now() + seconds * 1000;
+  for (;;) {
+    const found = look();
+    if (found) {
+      return found;
+    }
+    if (Date.now() > end) {
+      throw new Error(`waited too long for ${what}`);
+    }
+    await new Promise(done => setTimeout(done, 100));
+  }
+}
+
+/**
+ * Starts the server; `devices` are inventories of a local cluster, null for none; `extension: false` leaves the server
+ * part out. `dra(...)` runs our command against the same cluster. `stop()` ends everything and removes the folder.
+ */
+export async function startServer({ devices = null, extension = true } = {}) {
+  const folder = mkdtempSync(join(tmpdir(), 'dra-ui-'));
+  for (const name of ['run', 'cache', 'work', 'data', 'runtime', 'share/jupyter/labextensions', 'config/jupyter_server_config.d']) {
+    mkdirSync(join(folder, name), { recursive: true, mode: 0o700 });
+  }
+  const built = join(ROOT, 'jupyter_dra/labextension');
+  if (!existsSync(join(built, 'package.json'))) {
+    throw new Error('the extension is not built: run jlpm build in labextension');
+  }
+  symlinkSync(built, join(folder, 'share/jupyter/labextensions/jupyter-dra'));
+  writeFileSync(
+    join(folder, 'config/jupyter_server_config.d/jupyter_dra.json'),
+    JSON.stringify({ ServerApp: { jpserver_extensions: { jupyter_dra: extension } } })
+  );
+  const root = process.getuid?.() === 0;
+  if (devices) {
+    const up = dra(folder, 'local', 'up', ...(root ? ['--allow-root'] : []), ...(devices.length ? ['--devices', ...devices] : []));
+    if (up.status !== 0) {
+      throw new Error(`the local cluster did not start: ${up.error || up.out}`);
+    }
+  }
+  const token = 'story';
+  const child = spawn(
+    python(),
+    [
+      '-m',
+      'jupyter',
+      'lab',
+      ...(root ? ['--allow-root'] : []),
+      '--no-browser',
+      '--port=0',
+      '--ServerApp.ip=127.0.0.1',
+      `--IdentityProvider.token=${token}`,
+      `--ServerApp.root_dir=${join(folder, 'work')}`
+    ],
+    { cwd: join(folder, 'work'), env: surroundings(folder), stdio: ['ignore', 'pipe', 'pipe'] }
+  );
+  let log = '';
+  child.stdout.on('data', data => (log += data));
+  child.stderr.on('data', data => (log += data));
+  const ended = new Promise(done => child.on('exit', done));
+  const runtime = join(folder, 'runtime');
+  const info = await until('the Jupyter server', () => {
+    const name = readdirSync(runtime).find(item => /^jpserver-.*\.json$/.test(item));
+    return name && log.includes('is running at') ? JSON.parse(readFileSync(join(runtime, name), 'utf8')) : null;
+  }).catch(error => {
+    child.kill('SIGKILL');
+    throw new Error(`${error.message}\n${log}`);
+  });
+  return {
+    url: `http://127.0.0.1:${info.port}`,
+    token,
+    folder: join(folder, 'work'),
+    dra: (...words) => dra(folder, ...words),
+    log: () => log,
+    async stop() {
+      child.kill('SIGTERM');
+      const timer = setTimeout(() => child.kill('SIGKILL'), 20_000);
+      await ended;
+      clearTimeout(timer);
+      if (devices) {
+        dra(folder, 'local', 'down');
+      }
+      rmSync(folder, { recursive: true, force: true });
+    }
+  };
+}
