@@ -5,14 +5,23 @@ from __future__ import annotations
 import base64
 import os
 import re
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 from jupyter_dra.errors import InputError
 from jupyter_dra.model.quantity import Quantity
 
-Lookup = Callable[[str, str], Awaitable[Mapping[str, Any] | None]]
+
+class Sources(Protocol):
+    """Where variables and volumes come from: objects of the cluster, by namespace and name; None when absent."""
+
+    async def secret(self, namespace: str, name: str) -> Mapping[str, Any] | None: ...
+
+    async def config_map(self, namespace: str, name: str) -> Mapping[str, Any] | None: ...
+
+    async def token(self, pod: Mapping[str, Any], audience: str | None, seconds: int) -> str: ...
+
 
 _REFERENCE = re.compile(r"\$\$|\$\(([^()]*)\)")
 _FIELD_MAP = re.compile(r"metadata\.(labels|annotations)\['([^']+)'\]")
@@ -94,12 +103,9 @@ def base_environment(*, search_path: str, home: str, temporary: str, host: str) 
 
 
 async def container_environment(
-    container: Mapping[str, Any], place: Place, *, secrets: Lookup, config_maps: Lookup
+    container: Mapping[str, Any], place: Place, sources: Sources
 ) -> dict[str, str]:
     """Return the variables the container's spec asks for, in its order and expanded.
-
-    Args:
-        secrets, config_maps: look up an object by (namespace, name).
 
     Raises:
         MissingSource: something required is not there.
@@ -109,12 +115,12 @@ async def container_environment(
     namespace = place.pod["metadata"]["namespace"]
     for source in container.get("envFrom") or ():
         prefix = source.get("prefix", "")
-        data = await _whole_source(source, namespace, secrets, config_maps)
+        data = await _whole_source(source, namespace, sources)
         result |= {prefix + key: value for key, value in data.items() if _ENV_NAME.fullmatch(prefix + key)}
     for entry in container.get("env") or ():
         name = entry["name"]
         if entry.get("valueFrom"):
-            value = await _from_source(entry["valueFrom"], container, place, secrets, config_maps)
+            value = await _from_source(entry["valueFrom"], container, place, sources)
             if value is not None:
                 result[name] = value
         else:
@@ -122,16 +128,14 @@ async def container_environment(
     return result
 
 
-async def _whole_source(
-    source: Mapping[str, Any], namespace: str, secrets: Lookup, config_maps: Lookup
-) -> dict[str, str]:
+async def _whole_source(source: Mapping[str, Any], namespace: str, sources: Sources) -> dict[str, str]:
     if reference := source.get("secretRef"):
-        found = await secrets(namespace, reference["name"])
+        found = await sources.secret(namespace, reference["name"])
         if found is not None:
             return {key: _decoded(text) for key, text in (found.get("data") or {}).items()}
         kind = "secret"
     elif reference := source.get("configMapRef"):
-        found = await config_maps(namespace, reference["name"])
+        found = await sources.config_map(namespace, reference["name"])
         if found is not None:
             return dict(found.get("data") or {})
         kind = "configmap"
@@ -146,8 +150,7 @@ async def _from_source(
     source: Mapping[str, Any],
     container: Mapping[str, Any],
     place: Place,
-    secrets: Lookup,
-    config_maps: Lookup,
+    sources: Sources,
 ) -> str | None:
     if reference := source.get("fieldRef"):
         return place.field(reference["fieldPath"])
@@ -159,7 +162,8 @@ async def _from_source(
         raise InputError("valueFrom names no source this node knows")
     namespace = place.pod["metadata"]["namespace"]
     kind = "secret" if secret else "configmap"
-    found = await (secrets if secret else config_maps)(namespace, reference["name"])
+    find = sources.secret if secret else sources.config_map
+    found = await find(namespace, reference["name"])
     data = (found or {}).get("data") or {}
     if reference["key"] in data:
         value = data[reference["key"]]

@@ -116,12 +116,7 @@ class Launcher:
                 await asyncio.sleep(_CONFIG_RETRY_SECONDS)
 
     async def _environment(self, container: Container) -> tuple[dict[str, str], PathMap]:
-        env = await container_environment(
-            container.spec,
-            self._pod.place,
-            secrets=self._around.secret,
-            config_maps=self._around.config_map,
-        )
+        env = await container_environment(container.spec, self._pod.place, self._around)
         devices = container_devices(container.spec, self._pod.devices)
         mounts = self._mounts(container, devices)
         if devices:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from jupyter_dra.localcluster.agent.addresses import AddressPool
 from jupyter_dra.localcluster.agent.images import ImageTable
 from jupyter_dra.localcluster.client import Client, Object
 from jupyter_dra.localcluster.drivers import DeviceDrivers
-from jupyter_dra.localcluster.kinds import CONFIG_MAPS, SECRETS
+from jupyter_dra.localcluster.kinds import CONFIG_MAPS, SECRETS, SERVICE_ACCOUNTS
 from jupyter_dra.localcluster.recorder import Recorder
 
 
@@ -50,6 +52,25 @@ class Surroundings:
 
     async def secret(self, namespace: str, name: str) -> Object | None:
         return await self.client.find(SECRETS, name, namespace)
+
+    async def token(self, pod: Mapping[str, Any], audience: str | None, seconds: int) -> str:
+        """Ask for a service account token that is bound to a pod."""
+        namespace, account = pod["metadata"]["namespace"], pod["spec"].get("serviceAccountName") or "default"
+        bound = {
+            "apiVersion": "v1",
+            "kind": "Pod",
+            "name": pod["metadata"]["name"],
+            "uid": pod["metadata"]["uid"],
+        }
+        spec = {
+            "audiences": [audience] if audience else [],
+            "expirationSeconds": seconds,
+            "boundObjectRef": bound,
+        }
+        body = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": spec}
+        path = SERVICE_ACCOUNTS.path(namespace, account, "token")
+        answer = await self.client.request("POST", path, body=body)
+        return str(answer["status"]["token"])
 
     async def config_map(self, namespace: str, name: str) -> Object | None:
         return await self.client.find(CONFIG_MAPS, name, namespace)

@@ -17,9 +17,10 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from jupyter_dra.errors import InputError
-from jupyter_dra.localcluster.agent.environment import Lookup, MissingSource, Place, resource_field
+from jupyter_dra.localcluster.agent.environment import MissingSource, Place, Sources, resource_field
 
 _DEFAULT_MODE = 0o644
+_TOKEN_SECONDS = 3600
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,9 +37,7 @@ class FileContent:
     mode: int
 
 
-async def materialize(
-    volume: Mapping[str, Any], place: Place, folders: Folders, *, secrets: Lookup, config_maps: Lookup
-) -> Path:
+async def materialize(volume: Mapping[str, Any], place: Place, folders: Folders, sources: Sources) -> Path:
     """Create one volume of a pod and return its folder; existing content of projected kinds is updated.
 
     Raises:
@@ -52,7 +51,7 @@ async def materialize(
         return _private_folder(root, name)
     if "hostPath" in volume:
         return _host_path(volume["hostPath"])
-    content = await projected_content(volume, place, secrets=secrets, config_maps=config_maps)
+    content = await projected_content(volume, place, sources)
     folder = _private_folder(folders.disk, name)
     write_atomically(folder, content)
     return folder
@@ -64,36 +63,36 @@ def is_projected(volume: Mapping[str, Any]) -> bool:
 
 
 async def projected_content(
-    volume: Mapping[str, Any], place: Place, *, secrets: Lookup, config_maps: Lookup
+    volume: Mapping[str, Any], place: Place, sources: Sources
 ) -> dict[str, FileContent]:
     """Return the files (relative path → content) of a secret, configMap, downwardAPI or projected volume."""
     if projected := volume.get("projected"):
         mode = projected.get("defaultMode", _DEFAULT_MODE)
         files: dict[str, FileContent] = {}
         for source in projected.get("sources") or ():
-            files |= await _source_content(source, mode, place, secrets, config_maps)
+            files |= await _source_content(source, mode, place, sources)
         return files
     for kind in ("secret", "configMap", "downwardAPI"):
         if kind in volume:
             source = volume[kind] or {}
             mode = source.get("defaultMode", _DEFAULT_MODE)
-            return await _source_content({kind: source}, mode, place, secrets, config_maps)
+            return await _source_content({kind: source}, mode, place, sources)
     kinds = sorted(set(volume) - {"name"})
     raise InputError(f"this node offers no volumes of kind {', '.join(kinds) or 'none'}")
 
 
 async def _source_content(
-    source: Mapping[str, Any], mode: int, place: Place, secrets: Lookup, config_maps: Lookup
+    source: Mapping[str, Any], mode: int, place: Place, sources: Sources
 ) -> dict[str, FileContent]:
     namespace = place.pod["metadata"]["namespace"]
     if (secret := source.get("secret")) is not None:
         name = secret.get("secretName") or secret.get("name", "")
-        found = await secrets(namespace, name)
+        found = await sources.secret(namespace, name)
         data = {key: base64.b64decode(text) for key, text in ((found or {}).get("data") or {}).items()}
         return _selected(found, data, secret, mode, f'secret "{name}"')
     if (config_map := source.get("configMap")) is not None:
         name = config_map.get("name", "")
-        found = await config_maps(namespace, name)
+        found = await sources.config_map(namespace, name)
         data = {key: str(text).encode() for key, text in ((found or {}).get("data") or {}).items()}
         binary = (found or {}).get("binaryData") or {}
         data |= {key: base64.b64decode(text) for key, text in binary.items()}
@@ -103,6 +102,11 @@ async def _source_content(
             _safe(item["path"]): FileContent(_downward(item, place).encode(), item.get("mode", mode))
             for item in downward.get("items") or ()
         }
+    if (token := source.get("serviceAccountToken")) is not None:
+        text = await sources.token(
+            place.pod, token.get("audience"), token.get("expirationSeconds") or _TOKEN_SECONDS
+        )
+        return {_safe(token["path"]): FileContent(text.encode(), 0o600)}
     raise InputError(f"this node offers no projection of {', '.join(sorted(source)) or 'nothing'}")
 
 

@@ -229,16 +229,7 @@ class PodWorker:
         folders = Folders(self.folder / "volumes", self.memory_folder)
         volumes = self.pod["spec"].get("volumes") or ()
         made = await asyncio.gather(
-            *(
-                materialize(
-                    volume,
-                    self.place,
-                    folders,
-                    secrets=self._around.secret,
-                    config_maps=self._around.config_map,
-                )
-                for volume in volumes
-            )
+            *(materialize(volume, self.place, folders, self._around) for volume in volumes)
         )
         self.volumes = {volume["name"]: folder for volume, folder in zip(volumes, made, strict=True)}
 

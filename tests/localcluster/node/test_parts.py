@@ -41,8 +41,20 @@ POD = {
 PLACE = Place(POD, "127.64.0.9", "127.0.0.1")
 
 
-async def nothing(_namespace: str, _name: str) -> dict[str, Any] | None:
-    return None
+class Objects:
+    """The objects a pod refers to: one Secret of this data under every name, or none at all."""
+
+    def __init__(self, **data: str) -> None:
+        self.data = {key: base64.b64encode(text.encode()).decode() for key, text in data.items()}
+
+    async def secret(self, namespace: str, name: str) -> dict[str, Any] | None:
+        return {"data": self.data} if self.data else None
+
+    async def config_map(self, namespace: str, name: str) -> dict[str, Any] | None:
+        return None
+
+    async def token(self, pod: Any, audience: str | None, seconds: int) -> str:
+        return f"token of {pod['metadata']['name']} for {audience}, {seconds} s"
 
 
 def device(name: str, *, simulated: bool = True, **more: Any) -> PreparedDevice:
@@ -82,15 +94,12 @@ def test_references_are_expanded_in_one_pass_and_never_by_a_shell() -> None:
 def test_a_required_key_that_is_missing_is_named() -> None:
     container = {"env": [{"name": "X", "valueFrom": {"secretKeyRef": {"name": "s", "key": "k"}}}]}
     with pytest.raises(MissingSource, match='secret "s" not found'):
-        asyncio.run(container_environment(container, PLACE, secrets=nothing, config_maps=nothing))
+        asyncio.run(container_environment(container, PLACE, Objects()))
     container["env"][0]["valueFrom"]["secretKeyRef"]["optional"] = True  # type: ignore[index]
-    assert asyncio.run(container_environment(container, PLACE, secrets=nothing, config_maps=nothing)) == {}
+    assert asyncio.run(container_environment(container, PLACE, Objects())) == {}
 
 
 def test_whole_secrets_and_resource_limits_become_variables() -> None:
-    async def secret(_namespace: str, _name: str) -> dict[str, Any]:
-        return {"data": {"token": base64.b64encode(b"t").decode(), "not a name": ""}}
-
     container = {
         "envFrom": [{"prefix": "S_", "secretRef": {"name": "s"}}],
         "resources": {"limits": {"cpu": "1500m", "memory": "1Gi"}},
@@ -103,7 +112,7 @@ def test_whole_secrets_and_resource_limits_become_variables() -> None:
             {"name": "APP", "valueFrom": {"fieldRef": {"fieldPath": "metadata.labels['app']"}}},
         ],
     }
-    env = asyncio.run(container_environment(container, PLACE, secrets=secret, config_maps=nothing))
+    env = asyncio.run(container_environment(container, PLACE, Objects(**{"token": "t", "not a name": ""})))
     assert env == {"S_token": "t", "CPUS": "2", "MIB": "1024", "APP": "x"}
 
 
@@ -122,15 +131,18 @@ def test_an_update_of_a_volume_is_seen_at_once_or_not_at_all(tmp_path: Path) -> 
 @pytest.mark.threat("T41")
 @pytest.mark.parametrize("path", ["../x", "/etc/x", "..data", "a/../../x", ""])
 def test_a_key_cannot_lead_out_of_its_volume(tmp_path: Path, path: str) -> None:
-    async def secret(_namespace: str, _name: str) -> dict[str, Any]:
-        return {"data": {"k": base64.b64encode(b"t").decode()}}
-
     volume = {"name": "v", "secret": {"secretName": "s", "items": [{"key": "k", "path": path}]}}
     with pytest.raises(InputError):
-        asyncio.run(
-            materialize(volume, PLACE, Folders(tmp_path, tmp_path), secrets=secret, config_maps=nothing)
-        )
+        asyncio.run(materialize(volume, PLACE, Folders(tmp_path, tmp_path), Objects(k="t")))
     assert not list(tmp_path.rglob("x"))
+
+
+def test_a_service_account_token_is_asked_for_and_kept_private(tmp_path: Path) -> None:
+    token = {"serviceAccountToken": {"path": "token", "audience": "hub", "expirationSeconds": 600}}
+    volume = {"name": "v", "projected": {"sources": [token]}}
+    folder = asyncio.run(materialize(volume, PLACE, Folders(tmp_path, tmp_path), Objects()))
+    assert (folder / "token").read_text() == "token of p for hub, 600 s"
+    assert (folder / "token").stat().st_mode & 0o777 == 0o600
 
 
 @pytest.mark.threat("T41")
