@@ -25,21 +25,27 @@ class Publisher:
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         self._callbacks: list[Callable[[SessionEvent], None]] = []
+        self._eager: list[Callable[[SessionEvent], None]] = []
         self._credit: dict[str, tuple[float, float]] = {}
         self._pending: dict[str, SessionEvent] = {}
         self._timers: dict[str, asyncio.TimerHandle] = {}
 
-    def subscribe(self, callback: Callable[[SessionEvent], None]) -> Callable[[], None]:
-        self._callbacks.append(callback)
+    def subscribe(
+        self, callback: Callable[[SessionEvent], None], *, every: bool = False
+    ) -> Callable[[], None]:
+        """``every`` subscribers are told each single event at once."""
+        listeners = self._eager if every else self._callbacks
+        listeners.append(callback)
 
         def end() -> None:
-            if callback in self._callbacks:
-                self._callbacks.remove(callback)
+            if callback in listeners:
+                listeners.remove(callback)
 
         return end
 
     def publish(self, event: SessionEvent) -> None:
         """Tell now, or a little later together with what follows; called on the service's loop."""
+        self._tell(event, self._eager)
         waiting = self._pending.get(event.id)
         if waiting is not None:
             lesser = event.change not in _URGENT and waiting.change in _URGENT
@@ -53,7 +59,7 @@ class Publisher:
         credit = min(RATE, credit + (now - at) * RATE)
         if credit >= 1:
             self._credit[event.id] = (credit - 1, now)
-            self._tell(event)
+            self._tell(event, self._callbacks)
             return
         self._pending[event.id] = event
         loop = asyncio.get_running_loop()
@@ -64,10 +70,10 @@ class Publisher:
         event = self._pending.pop(subject, None)
         if event is not None:
             self._credit[subject] = (0.0, self._clock())
-            self._tell(event)
+            self._tell(event, self._callbacks)
 
-    def _tell(self, event: SessionEvent) -> None:
-        for callback in list(self._callbacks):
+    def _tell(self, event: SessionEvent, callbacks: list[Callable[[SessionEvent], None]]) -> None:
+        for callback in list(callbacks):
             try:
                 callback(event)
             except Exception:

@@ -51,7 +51,13 @@ class ImageRef:
         return cls(host.lower(), repository, named, digest or None)
 
     def matches(self, allowed: ImageRef) -> bool:
-        """Whether each part equals, or fits, that of ``allowed``; its digest, if any, must be given."""
+        """Whether each part equals, or fits, that of ``allowed``.
+
+        A runtime that sees a digest ignores the tag, so a digest passes only where it is itself allowed, or
+        where any tag is.
+        """
+        if self.digest is not None and allowed.digest is None and allowed.tag != "*":
+            return False
         mine, theirs = self.repository.split("/"), allowed.repository.split("/")
         return (
             self.host == allowed.host

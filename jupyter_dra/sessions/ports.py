@@ -268,6 +268,14 @@ class SessionService(Protocol):
         """End one kernel; the session ends with its last one."""
         ...
 
+    async def adopt(self, claim: str) -> Record:
+        """Look after a session or claim that was made elsewhere; only after a person agreed."""
+        ...
+
+    async def detach(self, session_id: str) -> Record:
+        """Stop looking after a session; its kernel stays until its lease or deadline."""
+        ...
+
     async def restart_kernel(self, session_id: str, kernel_id: str | None = None) -> Record:
         """Restart in place: same pod, same device."""
         ...
@@ -280,6 +288,11 @@ class SessionService(Protocol):
         self, session_id: str, *, kernel_id: str | None = None, tail: int | None = None, follow: bool = False
     ) -> AsyncIterator[bytes]: ...
 
-    def subscribe(self, callback: Callable[[SessionEvent], None]) -> Callable[[], None]:
-        """Call ``callback`` on every change, on the background loop; returns the function that ends it."""
+    def subscribe(
+        self, callback: Callable[[SessionEvent], None], *, every: bool = False
+    ) -> Callable[[], None]:
+        """Call ``callback`` on changes, on the background loop; returns the function that ends it.
+
+        At most five times a second per session unless ``every``.
+        """
         ...

@@ -65,7 +65,7 @@ class Registry:
         namespaces = {ctx.client.namespace, *(session.namespace for session in self.live.values())}
         found = {s.id: s.record() for s in self.live.values() if ended or s.ended is None}
         for namespace in namespaces:
-            for one in await self._read_all(ctx, namespace):
+            for one in await self.found(ctx, namespace):
                 session = one.session
                 if session.id not in self.live and (one.mine or everyone):
                     orphan = one.mine and not one.proven
@@ -104,24 +104,25 @@ class Registry:
         return found.session
 
     async def _find(self, ctx: Context, session_id: str) -> Found:
-        for found in await self._read_all(ctx, ctx.client.namespace):
+        for found in await self.found(ctx, ctx.client.namespace):
             if found.session.id == session_id and found.mine:
                 return found
         raise unknown(session_id)
 
-    async def _read_all(self, ctx: Context, namespace: str) -> list[Found]:
+    async def found(self, ctx: Context, namespace: str) -> list[Found]:
+        """Every session the cluster shows in ``namespace``, whoever's it is."""
         pods, claims = ctx.caches.pods(namespace), ctx.caches.claims(namespace)
         await asyncio.gather(pods.ready(), claims.ready())
         here = [claim for claim in claims if claim["metadata"].get("namespace") == namespace]
         grouped, owned = group_by_session(pods), group_by_session(here)
-        found = []
+        result = []
         for session_id in {*grouped, *owned}:
             members = grouped.get(session_id, [])
             claim = next(iter(owned.get(session_id, [])), None) or _claim_of(claims, members, namespace)
             one = read_session(ctx, session_id, list(members), claim)
             if one is not None:
-                found.append(one)
-        return found
+                result.append(one)
+        return result
 
     def follow(self, ctx: Context, namespace: str) -> None:
         """Wake sessions when their pods, claims or events change."""

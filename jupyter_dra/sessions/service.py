@@ -14,7 +14,7 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 from ..claims import Requirement, labels
 from ..cluster import KubeClient, ServerVersion, rights
 from ..errors import ConflictError, DRAError, InputError, NotFoundError, SessionEnded
-from . import life
+from . import custody, life
 from .beginning import check, new_kernel, new_session
 from .endings import reason
 from .events import Publisher
@@ -28,6 +28,7 @@ from .opening import Opening, Where
 from .pods import CONTAINER
 from .policy import SessionPolicy
 from .ports import KernelChoice, KernelHandle, PodRuntime, SessionEvent
+from .reconcile import reconcile, reconcile_for_ever
 from .record import Lease, SessionRecord, epoch
 from .registry import Registry, unknown
 from .seal import LEASE, lease_text
@@ -84,12 +85,15 @@ class Sessions:
         self._opening = Opening(where or Where(), self.policy, clock, identity, runtime)
         self._publisher = Publisher()
         self._registry = Registry(self._publisher)
-        self._ticker: asyncio.Task[None] | None = None
+        self._beside: builtins.list[asyncio.Task[None]] = []
 
     async def _context(self) -> Context:
         ctx = await self._opening.context()
-        if self._ticker is None:
-            self._ticker = asyncio.create_task(life.tick(ctx, self._registry), name="session leases")
+        if not self._beside:
+            self._beside = [
+                asyncio.create_task(life.tick(ctx, self._registry), name="session leases"),
+                asyncio.create_task(reconcile_for_ever(ctx, self._registry), name="session clean-up"),
+            ]
         return ctx
 
     # --- opening and closing ---
@@ -114,10 +118,8 @@ class Sessions:
             self.loop.close()
 
     async def _close(self, keep: bool) -> None:
-        ticker, self._ticker = self._ticker, None
-        if ticker is not None:
-            ticker.cancel()
-            await asyncio.gather(ticker, return_exceptions=True)
+        beside, self._beside = self._beside, []
+        await life.cancel(beside)
         ctx = self._opening.current
         if ctx is not None:
             await life.close(ctx, self._registry, keep=keep)
@@ -126,9 +128,15 @@ class Sessions:
 
     # --- looking ---
 
-    def subscribe(self, callback: Callable[[SessionEvent], None]) -> Callable[[], None]:
-        """Call ``callback`` on every change, on the background loop; returns the function that ends it."""
-        return self._publisher.subscribe(callback)
+    def subscribe(
+        self, callback: Callable[[SessionEvent], None], *, every: bool = False
+    ) -> Callable[[], None]:
+        """Call ``callback`` on changes, on the background loop; returns the function that ends it.
+
+        At most five times a second per session, the newest state standing for those between; ``every`` tells
+        each single step.
+        """
+        return self._publisher.subscribe(callback, every=every)
 
     @property
     def version(self) -> ServerVersion | None:
@@ -319,6 +327,34 @@ class Sessions:
         self._registry.forget(session_id)
         if self._opening.current is not None:
             self._opening.current.store.remove(session_id)
+
+    @on_loop
+    async def adopt(self, claim: str) -> SessionRecord:
+        """Look after what was made elsewhere: a session with our labels but no proof, or a claim of the user.
+
+        Call it only after a person agreed: labels prove nothing. A claim that is no session's gets a kernel.
+        """
+        ctx = await self._context()
+        found = custody.by_claim(await self._registry.found(ctx, ctx.client.namespace), claim)
+        if found is not None and found.session.id in self._registry.live:
+            return self._registry.live[found.session.id].record()
+        if found is not None:
+            return (await custody.adopt(ctx, self._registry, found)).record()
+        await ctx.client.get("ResourceClaim", claim)
+        return await self.launch({"claim": claim}, name=claim)
+
+    @on_loop
+    async def detach(self, session_id: str) -> SessionRecord:
+        """Stop looking after a session: our labels go, the kernel stays until its lease or deadline."""
+        ctx = await self._context()
+        session = await self._registry.own(ctx, session_id)
+        await custody.detach(ctx, self._registry, session)
+        return session.record()
+
+    @on_loop
+    async def reconcile(self) -> builtins.list[str]:
+        """Give back what dead processes of this user left behind; returns the sessions it ended."""
+        return await reconcile(await self._context(), self._registry)
 
     # --- changing ---
 

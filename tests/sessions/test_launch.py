@@ -103,7 +103,7 @@ def test_cancel_at_every_step_leaves_nothing(place: Place, step: str) -> None:
             stopped.append(event.id)
             service.loop.loop.create_task(service.stop(event.id))
 
-    service.subscribe(on_event)
+    service.subscribe(on_event, every=True)
     record = service.loop.call(service.launch(H100))
     with pytest.raises(SessionEnded) as caught:
         service.loop.call(service.ready(record.id), 30)

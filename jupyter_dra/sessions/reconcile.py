@@ -1,0 +1,115 @@
+"""Cleaning up after processes that died: only what our seal and our own record prove to be ours."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from ..errors import ConflictError, DRAError, NotFoundError
+from . import life
+from .endings import reason, reason_of_pod
+from .live import Made
+from .making import Context
+from .pods import secret_name
+from .reading import Found
+from .record import epoch
+from .registry import Registry
+from .seal import LAUNCH
+
+log = logging.getLogger(__name__)
+
+PERIOD = 600.0
+SETTLED = 60.0
+"""Seconds a finished pod is left to the process that launched it."""
+
+
+async def reconcile_for_ever(ctx: Context, registry: Registry) -> None:
+    """At start and every ten minutes; a fault of the cluster waits for the next round."""
+    while True:
+        try:
+            await reconcile(ctx, registry)
+        except DRAError as error:
+            log.info("Cleaning up waits: %s", error)
+        await asyncio.sleep(PERIOD)
+
+
+async def reconcile(ctx: Context, registry: Registry) -> list[str]:
+    """Give back what nobody looks after any more; returns the sessions it ended."""
+    ended: list[str] = []
+    present: set[str] = set()
+    for found in await registry.found(ctx, ctx.client.namespace):
+        session = found.session
+        present.add(session.id)
+        if session.id in registry.live or not found.proven:
+            continue
+        why = _abandoned(ctx, found)
+        if why is None:
+            continue
+        log.info("Session %s was left behind (%s); giving it back", session.id, why)
+        registry.add(session)
+        registry.follow(ctx, session.namespace)
+        session.emit = registry.publisher.publish
+        life.finish(ctx, session, reason(why))
+        ended.append(session.id)
+    await _forgotten_secrets(ctx, registry, present)
+    return ended
+
+
+def _abandoned(ctx: Context, found: Found) -> str | None:
+    """The end code of a session that is over although nobody gave it back; None for all others."""
+    session = found.session
+    pods = ctx.caches.pods(session.namespace)
+    objects = [pods.get(kernel.pod_name, session.namespace) for kernel in session.kernels]
+    known = [obj for obj in objects if obj is not None]
+    if not known:
+        old = ctx.clock() - session.created_at > ctx.policy.launch
+        return "server-stopped" if old and session.claim is not None else None
+    if any((obj.get("status") or {}).get("phase") not in ("Succeeded", "Failed") for obj in known):
+        return None
+    if any(ctx.clock() - _finished_at(obj) < SETTLED for obj in known):
+        return None
+    why = reason_of_pod(known[-1])
+    return why.code if why is not None else "exited"
+
+
+def _finished_at(pod: Mapping[str, Any]) -> float:
+    states = (pod.get("status") or {}).get("containerStatuses") or [{}]
+    finished = ((states[0].get("state") or {}).get("terminated") or {}).get("finishedAt")
+    return epoch(finished) or epoch(pod["metadata"].get("creationTimestamp")) or 0.0
+
+
+async def _forgotten_secrets(ctx: Context, registry: Registry, present: set[str]) -> None:
+    """Secrets made just before a crash have no owner yet; our records know their names."""
+    for session_id in ctx.store.ids():
+        stored = ctx.store.read(session_id) or {}
+        same = stored.get("context") == ctx.client.context and stored.get("namespace") == ctx.client.namespace
+        young = ctx.clock() - float(stored.get("created_at") or 0) < ctx.policy.launch
+        if (
+            not same
+            or young
+            or stored.get("ended_at")
+            or session_id in present
+            or session_id in registry.live
+        ):
+            continue
+        for kernel in stored.get("kernels") or []:
+            await _drop_secret(ctx, str(kernel.get("pod")), kernel)
+        code = reason("server-stopped")
+        ended = {"code": code.code, "message": code.message}
+        ctx.store.update(session_id, ended=ended, ended_at=ctx.clock())
+
+
+async def _drop_secret(ctx: Context, pod: str, stored: Mapping[str, Any]) -> None:
+    made = Made("Secret", secret_name(pod), str(stored.get("secret_nonce") or ""), stored.get("secret_uid"))
+    try:
+        if made.uid is None:
+            secret = await ctx.client.get("Secret", made.name)
+            if (secret["metadata"].get("annotations") or {}).get(LAUNCH) != made.nonce or not made.nonce:
+                return
+            made = replace(made, uid=secret["metadata"]["uid"])
+        await ctx.client.delete("Secret", made.name, uid=made.uid)
+    except (NotFoundError, ConflictError):
+        return

@@ -1,0 +1,104 @@
+"""What is left behind by dead processes is given back; what is adopted or detached changes hands."""
+
+from __future__ import annotations
+
+import pytest
+
+from jupyter_dra.errors import ConflictError, NotFoundError
+from jupyter_dra.sessions import Sessions
+from tests.sessions.conftest import Place
+from tests.sessions.test_launch import H100, launched
+
+
+def die(service: Sessions) -> None:
+    """End the service as kill -9 would, as far as the cluster sees."""
+    service.close(keep=True)
+
+
+def test_a_claim_without_pod_of_a_dead_launch_is_given_back(place: Place) -> None:
+    dead = place.service()
+    record = dead.loop.call(dead.launch(H100))
+    place.cluster.wait(lambda: place.objects()["claims"])
+    dead.loop.call(dead._registry.live[record.id].touched.wait(), 20)
+    die(dead)
+    if place.objects()["pods"]:
+        place.cluster.request("DELETE", f"/api/v1/namespaces/{place.namespace}/pods/{record.id}-0")
+        place.cluster.wait(place.empty, deadline=10)
+        return
+    cleaner = place.service(launch=0)
+    cleaner.loop.call(cleaner.reconcile(), 20)
+    place.cluster.wait(place.empty, deadline=10)
+
+
+def test_a_pod_that_finished_while_nobody_looked_is_given_back_with_its_reason(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("jupyter_dra.sessions.reconcile.SETTLED", 0.0)
+    dead = place.service()
+    session_id = launched(dead, {**H100, "lease": "4s"})
+    die(dead)
+
+    def finished() -> bool:
+        return (place.object("pods", f"{session_id}-0").get("status") or {}).get("phase") == "Succeeded"
+
+    place.cluster.wait(finished, deadline=20)
+    cleaner = place.service()
+    cleaner.loop.call(cleaner.reconcile(), 20)
+    assert cleaner.loop.call(cleaner.ended(session_id), 20).ended.code == "lease-over"
+    place.cluster.wait(place.empty, deadline=5)
+
+
+def test_running_sessions_of_another_process_are_left_alone(place: Place) -> None:
+    server, other = place.service(), place.service(launch=0)
+    session_id = launched(server)
+    assert other.loop.call(other.reconcile(), 20) == []
+    assert server.loop.call(server.get(session_id)).state == "running"
+
+
+@pytest.mark.threat("T29")
+def test_an_orphan_can_be_adopted_after_the_key_was_lost(place: Place) -> None:
+    first = place.service()
+    session_id = launched(first)
+    die(first)
+    stranger = place.service(folder="new-machine")
+    record = place.cluster.wait(lambda: stranger.loop.call(stranger.list()))[0]
+    assert record.orphan is True
+    with pytest.raises(ConflictError):
+        stranger.loop.call(stranger.stop(session_id))
+    stranger.loop.call(stranger.adopt(session_id), 20)
+    stranger.loop.call(stranger.stop(session_id), 20)
+    stranger.loop.call(stranger.ended(session_id), 30)
+
+
+def test_a_claim_made_with_kubectl_can_be_adopted_and_is_never_deleted(place: Place) -> None:
+    claim = {
+        "apiVersion": "resource.k8s.io/v1",
+        "kind": "ResourceClaim",
+        "metadata": {"name": "by-hand", "namespace": place.namespace},
+        "spec": {
+            "devices": {"requests": [{"name": "gpu", "exactly": {"deviceClassName": "high-memory-gpu"}}]}
+        },
+    }
+    path = f"/apis/resource.k8s.io/v1/namespaces/{place.namespace}/resourceclaims"
+    place.cluster.request("POST", path, claim)
+    service = place.service()
+    record = service.loop.call(service.adopt("by-hand"), 20)
+    service.loop.call(service.ready(record.id), 30)
+    service.loop.call(service.stop(record.id))
+    service.loop.call(service.ended(record.id), 30)
+    assert place.objects()["claims"] == ["by-hand"]
+    place.cluster.request("DELETE", f"{path}/by-hand")
+    with pytest.raises(NotFoundError):
+        service.loop.call(service.adopt("no-such-claim"), 20)
+
+
+def test_a_detached_session_goes_on_without_us(place: Place) -> None:
+    service = place.service()
+    session_id = launched(service)
+    service.loop.call(service.detach(session_id), 20)
+    assert service.loop.call(service.list()) == []
+    pod = place.object("pods", f"{session_id}-0")
+    assert pod["status"]["phase"] == "Running"
+    assert "jupyter-dra.dev/session" not in (pod["metadata"].get("labels") or {})
+    place.cluster.request("DELETE", f"/api/v1/namespaces/{place.namespace}/pods/{session_id}-0")
+    place.cluster.wait(place.empty, deadline=15)
