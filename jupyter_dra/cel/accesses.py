@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from jupyter_dra.cel.conversions import type_of
+from jupyter_dra.cel.conversions import go_type, type_of
 from jupyter_dra.cel.meter import Frame
+from jupyter_dra.cel.numbers import double_text
 from jupyter_dra.cel.values import (
     KEY_TYPES,
     MISSING,
@@ -78,7 +79,7 @@ def index_getter(
             return NONE
         key = index(frame)
         if type(key) not in KEY_TYPES:
-            raise EvalError(f"invalid qualifier type: {type_of(key).name}")
+            raise EvalError(f"invalid qualifier type: {go_type(key)}")
         if optional or type(value) is CelOptional:
             return lookup_optional(value, key)
         if isinstance(value, list):
@@ -116,7 +117,7 @@ def list_index(key: object) -> int:
         return key
     if isinstance(key, float) and key.is_integer():
         return int(key)
-    raise EvalError("unsupported index type in list")
+    raise EvalError(f"unsupported index type '{type_of(key).name}' in list")
 
 
 def presence(value: object, name: str) -> bool:
@@ -129,6 +130,8 @@ def presence(value: object, name: str) -> bool:
 def _shown(key: object) -> str:
     if isinstance(key, bool):
         return "true" if key else "false"
-    if isinstance(key, (str, int, float)):
+    if isinstance(key, float):
+        return double_text(key)
+    if isinstance(key, (str, int)):
         return str(key)
     return type_of(key).name

@@ -222,13 +222,17 @@ class _Checker:
         return self.resolve(spot, name, self.functions[name], args, False)
 
     def logic(self, node: Logic) -> Type:
-        for index, term in enumerate(node.terms):
-            kind = self.types.resolve(self.check(term))
-            if kind != kinds.BOOL and not self.types.accepts(kind, kinds.BOOL):
-                pair = (kind, kinds.BOOL) if index == 0 else (kinds.BOOL, kind)
-                message = f"found no matching overload for '{node.function}' applied to '{format_call(pair, False)}'"
-                self.problem(message, node.ats[max(index - 1, 0)], node, pair)
-        return kinds.BOOL
+        result = kinds.BOOL
+        for term in node.terms:
+            result = self.condition(self.check(term), term, result)
+        return result
+
+    def condition(self, kind: Type, node: Node, result: Type = kinds.BOOL) -> Type:
+        """A term of && and ||, or the predicate of all and exists: the result, an error where it is no bool."""
+        if self.types.accepts(kind, kinds.BOOL):
+            return result
+        shown = self.types.resolve(kind, DYN)
+        return self.problem(f"expected type 'bool' but found '{format_type(shown)}'", node.at, node, (shown,))
 
     def list_literal(self, node: ListLiteral) -> Type:
         joined: Type | None = None
@@ -274,7 +278,7 @@ class _Checker:
         self.scopes.pop()
         kind = node.kind
         if kind in ("all", "exists"):
-            return self.operator("_&&_" if kind == "all" else "_||_", [kinds.BOOL, body], node)
+            return self.condition(body, node.body)
         if kind == "exists_one":
             self.operator("_?_:_", [body, kinds.INT, kinds.INT], node)
             return kinds.BOOL

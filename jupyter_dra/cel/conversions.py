@@ -19,7 +19,7 @@ from jupyter_dra.cel.values import (
 )
 from jupyter_dra.model import Quantity, Semver
 
-__all__ = ["type_of"]
+__all__ = ["go_type", "not_bool_text", "type_of"]
 
 _TYPE_NAMES: dict[type, str] = {
     bool: "bool",
@@ -41,13 +41,57 @@ _TYPE_NAMES: dict[type, str] = {
 }
 
 
+def name_of(kind: type) -> str:
+    """The CEL name of a run-time type."""
+    if issubclass(kind, CelMap):
+        return "map"
+    if issubclass(kind, Quantity):
+        return "kubernetes.Quantity"
+    return _TYPE_NAMES.get(kind, "kubernetes.NamedFormat")
+
+
 def type_of(value: object) -> TypeValue:
     """The run-time type as a value."""
-    if isinstance(value, CelMap):
-        return TypeValue("map")
-    if isinstance(value, Quantity):
-        return TypeValue("kubernetes.Quantity")
-    return TypeValue(_TYPE_NAMES.get(type(value), "kubernetes.NamedFormat"))
+    return TypeValue(name_of(type(value)))
+
+
+_GO_NAMES = {
+    "bool": "types.Bool",
+    "int": "types.Int",
+    "uint": "types.Uint",
+    "double": "types.Double",
+    "string": "types.String",
+    "bytes": "types.Bytes",
+    "null_type": "types.Null",
+    "list": "*types.baseList",
+    "map": "*types.baseMap",
+    "google.protobuf.Duration": "types.Duration",
+    "google.protobuf.Timestamp": "types.Timestamp",
+    "type": "*types.Type",
+    "optional_type": "*types.Optional",
+}
+
+
+def go_type(value: object) -> str:
+    """The type as Go prints it, which some messages show."""
+    name = type_of(value).name
+    return _GO_NAMES.get(name, "cel." + name.rpartition(".")[2])
+
+
+def not_bool_text(value: object) -> str:
+    """Why a value is no answer, as the scheduler words it."""
+    name = type_of(value).name
+    if name in ("int", "uint"):
+        return f"unsupported type conversion from '{name}' to bool"
+    if name == "string":
+        return "unsupported native conversion from string to 'bool'"
+    if isinstance(value, CelOptional):
+        return "optional.none() dereference" if value.value is MISSING else not_bool_text(value.value)
+    if name in ("list", "map"):
+        return f"type conversion error from {name} to 'bool'"
+    if name in ("double", "bytes"):
+        return f"type conversion error from {name.capitalize()} to 'bool'"
+    return f"type conversion error from '{name.rpartition('.')[2]}' to 'bool'"
 
 
 def text_to_bool(text: str) -> bool:

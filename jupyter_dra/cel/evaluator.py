@@ -5,14 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from jupyter_dra.cel import kinds
 from jupyter_dra.cel.accesses import (
     field_getter,
     index_getter,
     optional_getter,
     presence,
 )
-from jupyter_dra.cel.conversions import type_of
+from jupyter_dra.cel.checker import Checked
+from jupyter_dra.cel.conversions import go_type, name_of
 from jupyter_dra.cel.equality import equal, settled_equal
+from jupyter_dra.cel.kinds import Type
 from jupyter_dra.cel.library import Dispatch, library
 from jupyter_dra.cel.lists import compare_values
 from jupyter_dra.cel.loops import build_comprehension, build_sort
@@ -35,10 +38,13 @@ from jupyter_dra.cel.values import (
     KEY_TYPES,
     MISSING,
     NONE,
+    UNHASHABLE,
     CelMap,
     CelOptional,
+    Duration,
     EvalError,
     TypeValue,
+    UInt,
     map_key,
 )
 
@@ -46,6 +52,7 @@ __all__ = ["Closure", "ProgramProblem", "build"]
 
 Closure = Callable[[Frame], Any]
 _FOLDED = frozenset(("bool", "bytes", "double", "duration", "dyn", "int", "string", "timestamp", "uint"))
+_ZEROS: dict[Type, object] = {kinds.UINT: UInt(0), kinds.DOUBLE: 0.0, kinds.DURATION: Duration(0)}
 _SIZED = frozenset((str, bytes, list))
 
 
@@ -53,9 +60,9 @@ class ProgramProblem(Exception):
     """A constant that fails: the API server refuses the selector when it builds the program."""
 
 
-def build(node: Node, namespaced: dict[int, str], key_hint: str) -> tuple[Closure, int]:
+def build(node: Node, checked: Checked, key_hint: str) -> tuple[Closure, int]:
     """The closure of a checked expression, and how many slots its frame needs."""
-    builder = Builder(namespaced, key_hint)
+    builder = Builder(checked, key_hint)
     closure = builder.build(node)
     return closure, builder.slots
 
@@ -63,8 +70,13 @@ def build(node: Node, namespaced: dict[int, str], key_hint: str) -> tuple[Closur
 class Builder:
     """Carries the scopes of macro variables while closures are made."""
 
-    def __init__(self, namespaced: dict[int, str], key_hint: str) -> None:
-        self.namespaced = namespaced
+    def __init__(self, checked: Checked, key_hint: str) -> None:
+        self.namespaced = checked.namespaced
+        self.zeros = {
+            id(call): _ZEROS[types[0][1]]
+            for call, types in checked.calls
+            if call.function == "sum" and types and types[0][0] == "list" and types[0][1] in _ZEROS
+        }
         self.key_hint = key_hint
         self.scopes: list[dict[str, tuple[int, bool]]] = []
         self.slots = 2
@@ -230,7 +242,7 @@ class Builder:
         def mapped(frame: Frame) -> object:
             optional = value(frame)
             if not isinstance(optional, CelOptional):
-                raise EvalError("no such overload: hasValue")
+                raise EvalError(f"no such overload: hasValue({name_of(type(optional))})")
             if optional.value is MISSING:
                 return NONE
             frame[slot] = optional.value
@@ -248,19 +260,21 @@ class Builder:
         if name in ("_[_]", "_[?_]"):
             constant = self._constant(nodes[1])
             if constant is not MISSING and type(constant) not in KEY_TYPES:
-                raise ProgramProblem(f"invalid qualifier type: {type_of(constant).name}")
+                raise ProgramProblem(f"invalid qualifier type: {go_type(constant)}")
             return index_getter(args[0], args[1], constant, name == "_[?_]", self.key_hint)
         special = _SPECIAL.get(name)
         if special is not None:
             return special(*args)
         self._check_constants(name, nodes)
+        if id(node) in self.zeros:
+            return _sum_from(self.zeros[id(node)], args[0], _dispatched(self.library[name, 1], args))
         return _dispatched(self.library[name, len(args)], args)
 
     def _in(self, nodes: list[Node]) -> Closure:
         container = nodes[1]
+        wanted = self.build(nodes[0])
         if isinstance(container, ListLiteral) and not container.elements:
             return lambda frame: False
-        wanted = self.build(nodes[0])
         if isinstance(container, ListLiteral) and not container.optional:
             constants = list(map(self._constant, container.elements))
             if all(type(item) in KEY_TYPES for item in constants):
@@ -299,6 +313,11 @@ class Builder:
             return implementation(value)
         except EvalError as error:
             raise ProgramProblem(str(error)) from None
+
+
+def _sum_from(zero: object, values: Closure, total: Closure) -> Closure:
+    """The sum of an empty list has the type the checker found for its elements."""
+    return lambda frame: total(frame) if values(frame) != [] else zero
 
 
 class _Thunk:
@@ -377,9 +396,8 @@ def _in_constants(wanted: Closure, constants: frozenset[object]) -> Closure:
         kind = type(value)
         if kind in KEY_TYPES:
             return map_key(value) in constants
-        if kind.__name__ == "Semver" or kind is bytes:
-            # cel-go looks the value up in a Go map, which panics for these.
-            raise EvalError("internal error: runtime error: hash of unhashable type")
+        if kind in UNHASHABLE:
+            raise EvalError(UNHASHABLE[kind])
         return False
 
     return contained

@@ -59,12 +59,16 @@ def hint_for(problem: Problem, text: str) -> str | None:
         return _overload(message.split("'")[1], node, types)
     if message.startswith("must evaluate to bool"):
         return _result(types[0])
+    if message.startswith("expected type 'bool'"):
+        return "Conditions must be true or false."
     if message.startswith("expected type"):
         return "All elements of a list literal must have the same type; an attribute (dyn) and a text do not mix."
     if message == "invalid matches argument":
         return _pattern(node)
     if message.startswith("Too long"):
         return "Split it into several selectors: all selectors of a request must be true."
+    if message.startswith("error during formatting") or "string.format" in message:
+        return "format() takes one list with as many values as the text has clauses: %s, %d for int, %f for double."
     if message.startswith("type conversion error"):
         return "This conversion of a constant can never work."
     return None
@@ -169,7 +173,7 @@ def _overload(name: str, node: Node | None, types: tuple[Type, ...]) -> str | No
         return 'The default must have the type of the value: .orValue(quantity("0")) for a capacity.'
     if name == "@in" and types[-1] == kinds.STRING:
         return "in looks into lists and maps; for a part of a text write text.contains(part)."
-    if name in ("_&&_", "_||_", "!_", "_?_:_"):
+    if name in ("!_", "_?_:_"):
         return "Conditions must be true or false."
     return None
 

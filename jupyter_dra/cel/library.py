@@ -10,9 +10,9 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
-from jupyter_dra.cel import conversions, formats, lists, network, numbers, strings, times
+from jupyter_dra.cel import conversions, formats, formatting, lists, network, numbers, strings, times
 from jupyter_dra.cel.declarations import FORMAT_NAMES
-from jupyter_dra.cel.meter import Frame, charge, checked_size, no_overload
+from jupyter_dra.cel.meter import Frame, charge, checked_size
 from jupyter_dra.cel.network import Cidr, Ip, Url
 from jupyter_dra.cel.values import (
     NONE,
@@ -47,7 +47,19 @@ class Dispatch:
             if all(_takes(want, given) for want, given in zip(wanted, types, strict=True)):
                 self.known[types] = implementation, metered
                 return implementation, metered
-        raise no_overload(self.name)
+        raise EvalError(_no_overload(self.name, types))
+
+
+_TERSE = frozenset(("startsWith", "endsWith", "contains", "matches", "find", "findAll"))
+
+
+def _no_overload(name: str, types: tuple[type, ...]) -> str:
+    """Operators and old functions name no types, ``size`` only itself, all others what they were given."""
+    if name in _TERSE or not name[0].isalpha():
+        return "no such overload"
+    if name == "size":
+        return "no such overload: size"
+    return f"no such overload: {name}({', '.join(map(conversions.name_of, types))})"
 
 
 def _takes(wanted: type, given: type) -> bool:
@@ -172,7 +184,7 @@ def _strings(add: _Library) -> None:
     add.add("substring", (str, int, int), strings.substring)
     add.metered("join", (list,), strings.join)
     add.metered("join", (list, str), strings.join)
-    add.metered("format", (str, list), strings.format_text)
+    add.metered("format", (str, list), formatting.format_text)
 
 
 def _lists(add: _Library) -> None:

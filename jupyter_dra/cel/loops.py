@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
+from jupyter_dra.cel.conversions import go_type
 from jupyter_dra.cel.lists import sort_values
 from jupyter_dra.cel.meter import Frame
 from jupyter_dra.cel.syntax import Bind, Comprehension, MapLiteral
@@ -53,7 +54,7 @@ def _singles(slot: int) -> Walk:
         elif isinstance(values, CelMap):
             items = values.keys()
         else:
-            raise EvalError("no such overload")
+            raise EvalError(f"got '{go_type(values)}', expected iterable type")
         for item in items:
             frame[1] -= 1
             if frame[1] < 0:
@@ -73,7 +74,7 @@ def _pairs(key_slot: int, slot: int) -> Walk:
         elif isinstance(values, CelMap):
             pairs = values.items()
         else:
-            raise EvalError("no such overload")
+            raise EvalError(f"unsupported comprehension range type: {go_type(values)}")
         for key, item in pairs:
             frame[1] -= 1
             if frame[1] < 0:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from jupyter_dra.cel.values import EvalError, StepsExhausted
+from jupyter_dra.cel.values import StepsExhausted
 
 __all__ = ["MAX_SIZE", "STEPS", "Frame", "charge", "checked_size"]
 
@@ -31,9 +31,3 @@ def checked_size(size: int) -> None:
     """Refuse to make a value larger than any selector can mean."""
     if size > MAX_SIZE:
         raise StepsExhausted
-
-
-def no_overload(name: str, *values: object) -> EvalError:
-    """The error of a function that does not know its arguments' run-time types."""
-    del values
-    return EvalError(f"no such overload: {name}" if name and name[0] not in "_@!-" else "no such overload")

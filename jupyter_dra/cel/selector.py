@@ -8,13 +8,13 @@ from typing import Any
 
 from jupyter_dra.cel import kinds
 from jupyter_dra.cel.checker import Problem, check
+from jupyter_dra.cel.conversions import not_bool_text, type_of
 from jupyter_dra.cel.device import DeviceView
 from jupyter_dra.cel.evaluator import Closure, ProgramProblem, build
 from jupyter_dra.cel.hints import hint_for, hint_for_runtime, hint_for_syntax
 from jupyter_dra.cel.issues import Issue, SelectorCompileError, SyntaxProblem
 from jupyter_dra.cel.meter import STEPS
 from jupyter_dra.cel.parser import parse
-from jupyter_dra.cel.strings import display
 from jupyter_dra.cel.syntax import Node
 from jupyter_dra.cel.validators import failing_constants, validate_literals
 from jupyter_dra.cel.values import EvalError, StepsExhausted, TrapRead
@@ -84,7 +84,10 @@ class Selector:
             value = self._program(frame)
             if value is True or value is False:
                 return value
-            return CELRuntimeError(_not_bool(frame, value))
+            name = type_of(value).name
+            return CELRuntimeError(
+                f"CEL result of type {name} could not be converted to bool: {not_bool_text(value)}"
+            )
         except TrapRead:
             return None
         except EvalError as error:
@@ -101,16 +104,6 @@ def constant_problems(selector: Selector) -> tuple[Issue, ...]:
     """Constants the server accepts and every evaluation fails on: ``quantity("40GB")``, ``semver("1.2")``."""
     found = [Issue(message, at) for at, message in failing_constants(selector.node)]
     return tuple(sorted(found, key=lambda issue: issue.offset))
-
-
-def _not_bool(frame: list[Any], value: object) -> str:
-    from jupyter_dra.cel.conversions import type_of
-
-    try:
-        shown = display(frame, value)
-    except (EvalError, StepsExhausted, RecursionError):
-        shown = str(type(value).__name__)
-    return f"CEL result of type {type_of(value).name} could not be converted to bool: {shown}"
 
 
 def compile_selector(text: str, version: str = "1.37") -> Selector:
@@ -163,7 +156,7 @@ def _compile(text: str, version: tuple[int, int]) -> Selector:
         raise _refused(text, [Problem(message, 0, node, (checked.result,))], "result")
     hint = _KEY_HINT_1_37 if version >= (1, 37) else ""
     try:
-        program, slots = build(node, checked.namespaced, hint)
+        program, slots = build(node, checked, hint)
     except ProgramProblem as problem:
         raise _refused(text, [Problem(str(problem), 0)], "program") from None
     return Selector(text, f"{version[0]}.{version[1]}", node, program, slots)

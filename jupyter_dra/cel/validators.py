@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from jupyter_dra.cel import regex, times
 from jupyter_dra.cel.checker import Checked, Problem
+from jupyter_dra.cel.formatting import FormatMistake, check_format
 from jupyter_dra.cel.kinds import DYN, Type, format_type
-from jupyter_dra.cel.strings import check_format
 from jupyter_dra.cel.syntax import Call, ListLiteral, Literal, Node, children
 from jupyter_dra.cel.values import EvalError
 from jupyter_dra.errors import QuantityError, VersionError
@@ -42,6 +42,7 @@ def _mixed(parts: list[Node], given: list[Type]) -> Iterator[Problem]:
         if kind != given[0]:
             message = f"expected type '{format_type(given[0])}' but found '{format_type(kind)}'"
             yield Problem(message, part.at, part, (given[0], kind))
+            return
 
 
 def _call_problems(call: Call, checked: Checked) -> Iterator[Problem]:
@@ -71,8 +72,9 @@ def _format_problems(call: Call, text: str, checked: Checked) -> Iterator[Proble
     given = next((kinds for literal, _, kinds in checked.literals if literal is argument), [DYN])
     try:
         check_format(text, given)
-    except EvalError as error:
-        yield Problem(str(error), argument.at, call)
+    except FormatMistake as error:
+        at = call.at if error.argument is None else argument.elements[error.argument].at
+        yield Problem(str(error), at, call)
 
 
 def failing_constants(node: Node) -> Iterator[tuple[int, str]]:

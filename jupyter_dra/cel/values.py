@@ -9,13 +9,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from jupyter_dra.model import Quantity
+from jupyter_dra.model import Quantity, Semver
 
 __all__ = [
     "KEY_TYPES",
     "MISSING",
     "NONE",
     "TRAP",
+    "UNHASHABLE",
     "CelMap",
     "CelOptional",
     "Duration",
@@ -131,6 +132,9 @@ class CelMap:
 
     def contains(self, key: object) -> bool:
         """``in``: the real keys; a key of another type is not there."""
+        if type(key) in UNHASHABLE:
+            # cel-go looks the key up in a Go map, which panics for these.
+            raise EvalError(UNHASHABLE[type(key)])
         return type(key) in KEY_TYPES and map_key(key) in self.data
 
     def keys(self) -> list[object]:
@@ -162,6 +166,8 @@ class OuterMap(CelMap):
 
 
 KEY_TYPES = frozenset((bool, int, UInt, float, str))
+_PANIC = "internal error: runtime error: hash of unhashable type "
+UNHASHABLE: dict[type, str] = {Semver: _PANIC + "cel.Semver", bytes: _PANIC + "types.Bytes"}
 
 
 def map_key(key: object) -> object:
