@@ -1,136 +1,187 @@
-"""The spawn form: tiers with what is free, memory, and the verdict. Built by one escaping writer; no script, no outside text as HTML."""
+"""The spawn form: tiers with what is free, memory, number, verdict. Foreign text stays text, in HTML and in data."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from html import escape
+import json
+from collections.abc import Mapping, Sequence
+from importlib.resources import files
 from typing import Any
 
+from .markup import element, text
 from .options import FORM_PREFIX, NO_DEVICE, Rules, TierOffer
 
-_STYLE = """
-.dra-form { --bs-btn-bg: #c14d12; max-width: 48rem; margin: 0 auto 1rem; }
-.dra-form fieldset { border: 0; padding: 0; margin: 0 0 1rem; }
-.dra-form legend { font-size: 1rem; font-weight: 600; margin-bottom: .25rem; }
-.dra-tier { display: flex; gap: .75rem; align-items: baseline; padding: .5rem .75rem; border: 1px solid #8886; border-bottom-width: 0; margin: 0; }
-.dra-tier:last-child { border-bottom-width: 1px; }
-.dra-tier:has(input:checked) { box-shadow: inset 4px 0 #1976d2; background: #1976d21c; }
-.dra-tier b { display: block; font-weight: 600; }
-.dra-tier small { opacity: .8; }
-.dra-tier .dra-free { margin-inline-start: auto; white-space: nowrap; }
-.dra-row { display: grid; grid-template-columns: repeat(auto-fit, minmax(12rem, 1fr)); gap: 1rem; }
-.dra-note { border: 1px solid #8886; border-radius: .25rem; padding: .5rem .75rem; margin-bottom: 1rem; }
-.btn-jupyter { --bs-btn-bg: #c14d12; }
-"""
-
-
-def element(tag: str, *children: str, **attributes: Any) -> str:
-    """One element; attribute values are escaped, children are markup made here or by `text`."""
-    shown = "".join(
-        f' {name.rstrip("_").replace("_", "-")}="{escape(str(value), quote=True)}"'
-        if value is not True
-        else f" {name}"
-        for name, value in attributes.items()
-        if value is not None and value is not False
-    )
-    return f"<{tag}{shown}>" if tag == "input" else f"<{tag}{shown}>{''.join(children)}</{tag}>"
-
-
-def text(value: object) -> str:
-    """Foreign text as text."""
-    return escape(str(value), quote=True)
+#: Numbers offered where neither tier nor class says which; above the most of one node they are marked.
+_FREE_COUNTS = 8
+_ICONS = {
+    "fits": "M8 1a7 7 0 1 0 0 14A7 7 0 0 0 8 1M4.5 8l2.5 2.5 4.5-5",
+    "busy": "M8 1a7 7 0 1 0 0 14A7 7 0 0 0 8 1M8 4v4l2.5 2",
+    "impossible": "M8 1a7 7 0 1 0 0 14A7 7 0 0 0 8 1M3.5 3.5l9 9",
+    "none": "M8 1a7 7 0 1 0 0 14A7 7 0 0 0 8 1M8 7.5v4M8 4.5v.5",
+}
+WORDS = {
+    "choose": "Choose a device.",
+    "cpu": "No device. The server starts at once.",
+    "unknown": "What is free of %tier% cannot be seen here; the server waits for its device.",
+    "never": "Not possible here: no %tier% has that memory.",
+    "many": "Not possible here: no node has more than %most% of these.",
+    "taken": "All taken for now: %total% of %total%. The server waits and starts by itself when one is free.",
+    "few": "%free% of %total% are free, fewer than %count%. The server waits until there are enough.",
+    "fits": "Fits now: %free% of %total% are free. The server holds its device until you stop it.",
+    "perhaps": "At most %free% of %total% are free. The server holds its device until you stop it, or waits for one.",
+}
 
 
 def render(
     rules: Rules,
-    tiers: Sequence[Mapping[str, Any]],
     *,
     chosen: Mapping[str, Any] | None = None,
-    gone: str | None = None,
-    holders_note: str | None = None,
+    notes: Sequence[tuple[str, str, str]] = (),
 ) -> str:
     """The form's HTML.
 
     Args:
-        tiers: elements of the contract's TierList, for the counts.
         chosen: what was chosen last time, as far as it still exists.
-        gone: a remembered choice that is no longer offered.
-        holders_note: one sentence about what the user holds already.
+        notes: sentences above the form, each as words before, an emphasized name, words after.
     """
     chosen = chosen or {}
-    by_class = {tier["name"]: tier for tier in tiers}
-    offers = (
-        rules.tiers
-        if rules.tiers is not None
-        else tuple(_offer_of(tier) for tier in tiers if not tier["hidden"])
+    parts = [element("style", _file("form.css") + _count_rules(rules.tiers))]
+    parts += [_note("none", element("p", text(a), element("b", text(b)), text(c))) for a, b, c in notes]
+    if not rules.tiers and not rules.allow_none:
+        parts.append(_note("none", element("p", "No devices are offered to you here. Ask your admin.")))
+        return element("div", *parts, class_="dra-form")
+    current = str(chosen.get("tier") or _first(rules))
+    rows = [_cpu_row(current)] if rules.allow_none else []
+    rows += [_tier_row(number, one, current) for number, one in enumerate(rules.tiers)]
+    parts.append(element("fieldset", element("legend", "Device"), element("div", *rows, class_="dra-tiers")))
+    fields = [_memory(rules, chosen)] if "vram" in rules.user_fields else []
+    if "count" in rules.user_fields:
+        fields += [_count(number, one, chosen) for number, one in enumerate(rules.tiers)]
+    if any(fields):
+        parts.append(element("div", *fields, class_="dra-fields"))
+    code, words = _first_verdict(rules, current)
+    icons = "".join(_icon(name, class_=f"dra-{name}") for name in _ICONS)
+    parts.append(
+        element(
+            "div",
+            icons,
+            element("p", text(words), role="status"),
+            class_="dra-note dra-verdict",
+            data_verdict=code,
+        )
     )
-    parts = [element("style", _STYLE)]
-    if gone:
-        notice = f"Your last choice, {element('b', text(gone))}, is no longer offered. Choose again."
-        parts.append(element("div", notice, class_="dra-note", role="status"))
-    if holders_note:
-        parts.append(element("div", text(holders_note), class_="dra-note"))
-    rows = []
-    current = chosen.get("tier", NO_DEVICE if rules.allow_none else (offers[0].name if offers else NO_DEVICE))
+    parts.append(element("script", _file("form.js")))
+    facts = {"tiers": {one.name: _facts(one) for one in rules.tiers}, "words": WORDS}
+    return element("div", *parts, class_="dra-form", data_facts=json.dumps(facts))
+
+
+def notes_only(notes: Sequence[tuple[str, str, str]]) -> str:
+    """The sentences alone, above a form that is not ours."""
+    shown = [_note("none", element("p", text(a), element("b", text(b)), text(c))) for a, b, c in notes]
+    return element("div", element("style", _file("form.css")), *shown, class_="dra-form")
+
+
+def _file(name: str) -> str:
+    return files("jupyter_dra.hub").joinpath(name).read_text(encoding="utf-8")
+
+
+def _icon(name: str, **attributes: Any) -> str:
+    path = element("path", d=_ICONS[name])
+    return element(
+        "svg",
+        path,
+        viewBox="0 0 16 16",
+        fill="none",
+        stroke="currentColor",
+        stroke_width="1.5",
+        stroke_linecap="round",
+        aria_hidden="true",
+        **attributes,
+    )
+
+
+def _note(icon: str, body: str) -> str:
+    return element("div", _icon(icon), body, class_="dra-note")
+
+
+def _first(rules: Rules) -> str:
     if rules.allow_none:
-        rows.append(_row(NO_DEVICE, "CPU only", "No device. Starts at once.", "", current == NO_DEVICE))
-    for offer in offers:
-        facts = by_class.get(str(offer.requirement.get("tier", offer.name)))
-        rows.append(_tier_row(offer, facts, current == offer.name))
-    if not rows:
-        parts.append(
-            element("div", "No devices are offered. Ask your admin.", class_="dra-note", role="status")
-        )
-    parts.append(element("fieldset", element("legend", "Device"), *rows))
-    parts.append(element("div", _memory(tiers, chosen), _count(offers, chosen), class_="dra-row"))
-    return element("div", *parts, class_="dra-form")
+        return NO_DEVICE
+    usable = [one for one in rules.tiers if _usable(one)]
+    return usable[0].name if usable else ""
 
 
-def _offer_of(tier: Mapping[str, Any]) -> TierOffer:
-    return TierOffer(name=tier["name"], display_name=tier["display_name"], requirement={"tier": tier["name"]})
+def _usable(offer: TierOffer) -> bool:
+    return bool(offer.facts.get("available", "claim" in offer.requirement))
 
 
-def _tier_row(offer: TierOffer, facts: Mapping[str, Any] | None, checked: bool) -> str:
-    name = offer.display_name or (facts or {}).get("display_name") or offer.name
-    if facts is None or not facts["available"]:
-        why = facts and facts["why_not"]
-        return _row(offer.name, name, f"not available{f': {why}' if why else ''}", "", False, disabled=True)
-    free, total = facts["free"], facts["devices"]
-    if free == 0:
-        count = f"all {total} taken · you can wait"
-    elif free is not None:
-        count = f"{free} of {total} free"
-    else:
-        count = (
-            f"at most {facts['free_at_most']} of {total} free" if facts["free_at_most"] is not None else ""
-        )
-    details = [", ".join(size["label"] for size in facts["sizes"]) or "memory not stated"]
-    details += [", ".join(one["name"] for one in facts["products"][:3])] if facts["products"] else []
-    if facts["price"]:
-        details.append(f"{facts['price']['amount']} {facts['price']['currency']} per {facts['price']['per']}")
-    if offer.description or facts["description"]:
-        details.append(offer.description or facts["description"])
-    return _row(offer.name, name, " · ".join(details), count, checked)
+def title(offer: TierOffer) -> str:
+    """The tier's name for people."""
+    return offer.display_name or offer.name
 
 
-def _row(value: str, name: str, details: str, free: str, checked: bool, disabled: bool = False) -> str:
+def _cpu_row(current: str) -> str:
+    return _row("cpu", NO_DEVICE, "CPU only", "No device. Starts at once.", "", current == NO_DEVICE)
+
+
+def _tier_row(number: int, offer: TierOffer, current: str) -> str:
+    facts = offer.facts
+    checked = current == offer.name
+    if not _usable(offer):
+        why = facts.get("why_not")
+        words = f"not available: {why}" if why else "not available"
+        return _row(str(number), offer.name, title(offer), words, "", False, disabled=True)
+    details = []
+    if facts:
+        details.append(", ".join(size["label"] for size in facts["sizes"]) or "memory not stated")
+        details.append(", ".join(one["name"] for one in facts["products"][:3]))
+        if facts["price"]:
+            price = facts["price"]
+            details.append(f"{price['amount']} {price['currency']} per {price['per']}")
+    details.append(offer.description or "")
+    if offer.counts == "all":
+        details.append("all devices of a node")
+    words = " · ".join(one for one in details if one)
+    return _row(str(number), offer.name, title(offer), words, _free_words(facts), checked)
+
+
+def _free_words(facts: Mapping[str, Any]) -> str:
+    total, free, at_most = facts.get("devices"), facts.get("free"), facts.get("free_at_most")
+    if total is None or at_most is None:
+        return ""
+    if at_most == 0:
+        return f"all {total} taken"
+    up_to = "up to " if facts.get("exclusive_parts") else ""
+    return f"{up_to}{free} of {total} free" if free is not None else f"at most {at_most} of {total} free"
+
+
+def _row(
+    key: str, value: str, name: str, details: str, free: str, checked: bool, *, disabled: bool = False
+) -> str:
     radio = element(
         "input",
         type="radio",
         name=f"{FORM_PREFIX}tier",
+        id=f"dra-tier-{key}",
         value=value,
-        checked=checked or None,
-        disabled=disabled or None,
+        checked=checked,
+        disabled=disabled,
+        aria_describedby=f"dra-about-{key}",
     )
-    words = element("span", element("b", text(name)), element("small", text(details)))
-    return element("label", radio, words, element("span", text(free), class_="dra-free"), class_="dra-tier")
+    words = element("span", element("b", text(name)), element("small", text(details)), class_="dra-words")
+    about = element("span", text(free), class_="dra-free", id=f"dra-about-{key}")
+    return element("label", radio, words, about, class_="dra-tier")
 
 
-def _memory(tiers: Iterable[Mapping[str, Any]], chosen: Mapping[str, Any]) -> str:
-    labels = {
-        size["label"]: size["min_bytes"] for tier in tiers if not tier["hidden"] for size in tier["sizes"]
-    }
-    options = [element("option", "any", value="")]
+def _memory(rules: Rules, chosen: Mapping[str, Any]) -> str:
+    """Sizes that exist among the offered tiers; each is a floor, named as on the card."""
+    labels: dict[str, int] = {}
+    for offer in rules.tiers:
+        if "vram" not in offer.requirement:
+            for size in offer.facts.get("sizes") or ():
+                labels[size["label"]] = min(size["min_bytes"], labels.get(size["label"], size["min_bytes"]))
+    if len(labels) < 2:
+        return ""
+    options = [element("option", "any", value="", data_bytes=0)]
     for label in sorted(labels, key=lambda one: labels[one]):
         value = label.replace(" ", "")
         options.append(
@@ -138,32 +189,91 @@ def _memory(tiers: Iterable[Mapping[str, Any]], chosen: Mapping[str, Any]) -> st
                 "option",
                 text(f"{label} (as on the card)"),
                 value=value,
-                selected=(chosen.get("vram") == value) or None,
+                data_bytes=labels[label],
+                selected=chosen.get("vram") == value,
             )
         )
-    select = element("select", *options, name=f"{FORM_PREFIX}vram", class_="form-control", id="dra-vram")
+    select = element("select", *options, name=f"{FORM_PREFIX}vram", class_="form-select", id="dra-vram")
     return element("div", element("label", "Memory of the device, at least", for_="dra-vram"), select)
 
 
-def _count(offers: Iterable[TierOffer], chosen: Mapping[str, Any]) -> str:
-    numbers: set[int] = set()
-    free_choice = False
-    for offer in offers:
-        if offer.counts is None:
-            free_choice = True
-        elif not isinstance(offer.counts, str):
-            numbers.update(offer.counts)
-    if free_choice:
-        numbers.update(range(1, 9))
-    if numbers <= {1}:
+def _numbers(offer: TierOffer) -> list[int]:
+    """The numbers a tier offers as a choice; none where there is nothing to choose."""
+    if isinstance(offer.counts, str) or "count" in offer.requirement or "claim" in offer.requirement:
+        return []
+    if offer.counts is not None:
+        return sorted(offer.counts) if len(offer.counts) > 1 else []
+    most = int(offer.facts.get("most_on_one_node") or 1)
+    return list(range(1, min(most, _FREE_COUNTS) + 1)) if most > 1 else []
+
+
+def _count(number: int, offer: TierOffer, chosen: Mapping[str, Any]) -> str:
+    numbers = _numbers(offer)
+    if not numbers:
         return ""
-    options = [element("option", "1 (or as the tier says)", value="")]
-    options += [
+    most = offer.facts.get("most_on_one_node")
+    mine = str(chosen.get("count")) if chosen.get("tier") == offer.name else ""
+    options = [
         element(
-            "option", str(number), value=number, selected=(str(chosen.get("count")) == str(number)) or None
+            "option",
+            f"{one} (more than any one node has)" if most is not None and one > most else str(one),
+            value=one,
+            selected=mine == str(one),
         )
-        for number in sorted(numbers)
-        if number > 1
+        for one in numbers
     ]
-    select = element("select", *options, name=f"{FORM_PREFIX}count", class_="form-control", id="dra-count")
-    return element("div", element("label", "How many", for_="dra-count"), select)
+    key = f"dra-count-{number}"
+    select = element(
+        "select", *options, name=f"{FORM_PREFIX}count--{offer.name}", class_="form-select", id=key
+    )
+    return element("div", element("label", "How many", for_=key), select, class_=f"dra-count {key}")
+
+
+def _count_rules(offers: Sequence[TierOffer]) -> str:
+    """Show the number field of the chosen tier, by its place in the list."""
+    return "".join(
+        f".dra-form:has(#dra-tier-{number}:checked) .dra-count-{number} {{ display: block; }}\n"
+        for number in range(len(offers))
+    )
+
+
+def _facts(offer: TierOffer) -> dict[str, Any]:
+    facts = offer.facts
+    numbers = _numbers(offer)
+    fixed = offer.requirement.get("count", 1)
+    return {
+        "title": title(offer),
+        "settled": "vram" in offer.requirement or "claim" in offer.requirement,
+        "unknown": facts.get("free_at_most") is None,
+        "sure": facts.get("free") is not None,
+        "devices": facts.get("devices") or 0,
+        "free": facts.get("free_at_most") or 0,
+        "most": facts.get("most_on_one_node") or 0,
+        "count": numbers[0] if numbers else fixed if isinstance(fixed, int) else 1,
+        "sizes": [
+            {"bytes": size["min_bytes"], "devices": size["devices"], "free": size["free_at_most"]}
+            for size in facts.get("sizes") or ()
+        ],
+    }
+
+
+def _first_verdict(rules: Rules, current: str) -> tuple[str, str]:
+    """The verdict without a memory wish, as the page's script words it; pages without scripts keep it."""
+    offer = next((one for one in rules.tiers if one.name == current), None)
+    if offer is None:
+        return "none", WORDS["cpu" if current == NO_DEVICE else "choose"]
+    facts = _facts(offer)
+    if facts["unknown"]:
+        code, key = "none", "unknown"
+    elif facts["devices"] == 0:
+        code, key = "impossible", "never"
+    elif facts["count"] > facts["most"]:
+        code, key = "impossible", "many"
+    elif facts["free"] < facts["count"]:
+        code, key = "busy", "few" if facts["free"] else "taken"
+    else:
+        code, key = "fits", "fits" if facts["sure"] else "perhaps"
+    words = WORDS[key].replace("%tier%", facts["title"])
+    for name in ("free", "count", "most"):
+        words = words.replace(f"%{name}%", str(facts[name]))
+    return code, words.replace("%total%", str(facts["devices"]))

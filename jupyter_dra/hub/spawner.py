@@ -3,48 +3,73 @@
 from __future__ import annotations
 
 import asyncio
-import secrets
-import time
+import inspect
 from collections.abc import AsyncIterator, Mapping
 from typing import Any, ClassVar
 
-from kubernetes_asyncio import client as k8s
+from kubernetes_asyncio.client import ApiException
 from kubespawner import KubeSpawner
 from kubespawner.clients import shared_client
-from tornado import web
+from sqlalchemy.orm import object_session
 from traitlets import Bool, Dict, Integer, List, Set, Unicode, default
 
-from ..claims import Requirement, build_claim, hashed_slug, labels, pod_claims
-from ..errors import DRAError, RefusedError, RequirementError
+from ..claims import hashed_slug
+from ..errors import DRAError
 from . import words
-from .form import render
-from .options import NO_DEVICE, USER_FIELDS, Rules, TierOffer, options_from_form, read_choice, split_options
-from .watching import GROUP, ClusterView
+from .charging import Reservations, held_by
+from .claiming import ServerClaims
+from .form import notes_only, render
+from .manifest import PodClaim, add_claims
+from .options import (
+    NO_DEVICE,
+    USER_FIELDS,
+    Rules,
+    TierOffer,
+    offers,
+    options_from_form,
+    read_choice,
+    split_options,
+)
+from .profiles import MAIN_CLAIM, DeviceWish, current_name, select
+from .refusing import refused, said, server_text
+from .starting import Start
+from .watching import ClusterView
 
-_LOOK_SECONDS = 1.0
-_PROFILE_KEY = "dra"
+#: Beyond what a server may wait and start, JupyterHub's own clock gives this much for our words to come first.
+_SLACK = 60
+_STOP_SECONDS = 300
 
 
-class DRASpawner(KubeSpawner):
+class DRASpawner(KubeSpawner):  # type: ignore[misc]  # KubeSpawner publishes no types
     """A KubeSpawner whose form offers tiers and device memory.
 
-    Set ``c.JupyterHub.spawner_class = "dra"``. Everything KubeSpawner can be told still holds; profiles may carry a
-    ``dra`` key (a requirement), choices of profile options too. The hub's service account needs ``jupyter dra rbac hub``.
+    Set ``c.JupyterHub.spawner_class = "dra"``. Everything KubeSpawner can be told still holds; profiles and choices of
+    profile options may carry a ``dra`` key (a requirement). The hub's service account needs ``jupyter dra rbac hub``.
     """
 
-    tiers = List(
+    # Of KubeSpawner and JupyterHub.
+    user_options: Any
+    extra_container_config: Any
+    after_pod_created_hook: Any
+
+    tiers: Any = List(
         None,
         allow_none=True,
         config=True,
         help="""What the form offers: DeviceClass names, or objects with name, device_class, display_name, description,
-        requirement, counts, former, fields. None offers every visible class, an empty list none.""",
+        requirement, counts, former, fields, groups, price_per_hour. None offers every class that is not hidden, an
+        empty list none.""",
     )
     requirement = Dict(
         config=True,
-        help="""Requirement fields every server gets (for instance {"tier": "gpu-small"}); a profile's kubespawner_override
-        may set it too. What it says, users cannot change.""",
+        help="""Requirement fields every server gets (for instance {"tier": "gpu-small"}); a profile's
+        kubespawner_override may set it too. What it says, users cannot change.""",
     )
-    tier = Unicode("", config=True, help="Short for requirement['tier'], for profiles.")
+    tier = Unicode(
+        "",
+        config=True,
+        help="Short for requirement['tier'], for profiles; a name from tiers or a DeviceClass.",
+    )
     vram = Unicode("", config=True, help="Short for requirement['vram'], for profiles.")
     user_fields = Set(
         Unicode(),
@@ -66,468 +91,379 @@ class DRASpawner(KubeSpawner):
         help="Higher limits by hub group; the highest counts.",
     )
     wait_timeout = Integer(7200, config=True, help="Seconds a server may wait for a free device.")
-    launch_timeout = Integer(600, config=True, help="Seconds from the reserved device to the running server.")
-    show_holders = Bool(False, config=True, help="Whether users read who holds the devices they wait for.")
+    launch_timeout = Integer(
+        config=True,
+        help="""Seconds from the reserved device to the running server, and for a server without one from its start. The
+        configured start_timeout, else 600.""",
+    )
+    show_holders = Bool(
+        False, config=True, help="Whether users read which claims outside this hub they wait for."
+    )
 
-    views: ClassVar[dict[str, ClusterView]] = {}
-    #: Devices of servers that are starting, by user: counted before their claims exist (threat T33).
-    starting: ClassVar[dict[str, dict[str, int]]] = {}
+    views: ClassVar[dict[asyncio.AbstractEventLoop, ClusterView]] = {}
+    reservations: ClassVar[Reservations] = Reservations()
+    #: Why a server ended, by user and server, until its user sees the form.
+    ends: ClassVar[dict[tuple[str, str], str]] = {}
 
-    _claim_name = ""
-    _claim_uid = ""
-    _requirement: Requirement | None = None
-    _admin_created_hook: Any = None
+    _wishes: tuple[DeviceWish, ...] = ()
 
-    @default("start_timeout")
-    def _start_timeout_default(self) -> int:
-        return self.wait_timeout + self.launch_timeout
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.server_claims = ServerClaims(self)
+        self._start_now: Start | None = None
+        self._admin_created_hook: Any = None
+        self._profile_keys: frozenset[str] = frozenset()
+
+    @default("launch_timeout")
+    def _launch_timeout_default(self) -> int:
+        for section in reversed(type(self).section_names()):
+            configured = self.config[section].get("start_timeout") if section in self.config else None
+            if isinstance(configured, int):
+                return configured
+        return 600
+
+    @default("apply_user_options")
+    def _apply_user_options_default(self) -> Any:
+        # Options are applied in load_user_options; JupyterHub would warn that nobody handles them.
+        return lambda spawner, options: None
 
     # What the cluster offers
 
     @property
     def view(self) -> ClusterView:
-        """The hub's shared picture of the cluster for this namespace."""
-        key = self.namespace
-        if key not in type(self).views:
-            type(self).views[key] = ClusterView(
-                shared_client("CoreV1Api").api_client, self.namespace, self.log
-            )
-        return type(self).views[key]
+        """The hub's one picture of the cluster."""
+        loop = asyncio.get_running_loop()
+        if loop not in type(self).views:
+            type(self).views[loop] = ClusterView(shared_client("CoreV1Api").api_client, self.log)
+        return type(self).views[loop]
+
+    async def rules(self) -> Rules:
+        """What this user may choose now."""
+        own = self._own_tiers
+        entries = [one.entry for one in own if one.entry is not None]
+        namespace = self.namespace
+        elements = await self.view.ask(
+            lambda inventory: inventory.tiers(entries, namespace=namespace),
+            namespace,
+            key=f"tiers {namespace}",
+        )
+        offered = offers(None if self.tiers is None else own, elements, self._groups)
+        return Rules(offered, frozenset(self.user_fields), self.allow_none)
 
     @property
-    def rules(self) -> Rules:
-        """What this user may choose."""
-        offers = None if self.tiers is None else tuple(TierOffer.from_config(one) for one in self.tiers)
-        return Rules(offers, frozenset(self.user_fields), self.allow_none)
+    def _own_tiers(self) -> tuple[TierOffer, ...]:
+        return tuple(TierOffer.from_config(one) for one in self.tiers or ())
+
+    def tier_title(self, tier: str | None) -> str:
+        """A tier's or DeviceClass's name for people."""
+        if not tier:
+            return "GPU"
+        own = next((one for one in self._own_tiers if one.device_class == tier), None)
+        return (own and own.display_name) or self.view.class_title(tier) or tier
+
+    @property
+    def home_namespace(self) -> str:
+        """The hub's own namespace."""
+        return str(self._namespace_default())
+
+    @property
+    def _groups(self) -> list[str]:
+        return [group.name for group in getattr(self.user, "groups", None) or ()]
+
+    async def _profiles(self) -> list[dict[str, Any]]:
+        """The profile list as KubeSpawner initializes it."""
+        profiles = self._sorted_dict_values(self.profile_list)
+        if callable(profiles):
+            profiles = profiles(self)
+            if inspect.isawaitable(profiles):
+                profiles = await profiles
+        return list(self._get_initialized_profile_list(profiles or []))
 
     # Form and options
 
     @default("options_form")
     def _options_form_default(self) -> Any:
-        # A profile list that carries its own devices keeps KubeSpawner's form; ours comes below it.
         return self._device_form
 
     async def _device_form(self, spawner: KubeSpawner) -> str:
-        profile_form = ""
-        if self.profile_list:
-            profiles = self._sorted_dict_values(self.profile_list)
-            if callable(profiles):
-                profile_form = await self._render_options_form_dynamically(spawner)
-            else:
-                profile_form = self._render_options_form(profiles)
-            if self.tiers is None:
-                return str(profile_form)
-        tiers = await self.view.ask(lambda inventory: inventory.tiers())
+        """Called by JupyterHub for the spawn page; a profile list that is all there is keeps KubeSpawner's form."""
+        profiles = await self._profiles()
         chosen = dict(self.user_options or {})
-        gone = None
+        notes: list[tuple[str, str, str]] = []
+        end = type(self).ends.pop((self.user.name, self.name), None)
+        if end:
+            notes.append((f"Your last server ended. {end}", "", ""))
+        parts = []
+        if profiles:
+            chosen["profile"] = current_name(profiles, chosen.get("profile"))
+            if chosen["profile"] and chosen["profile"] not in {one["slug"] for one in profiles}:
+                notes.append(_gone(chosen["profile"]))
+                chosen = {}
+            parts.append(self._profile_form(profiles, chosen))
+        if not profiles or self.tiers is not None:
+            parts.append(await self._tier_form(chosen, notes))
+        elif notes:
+            parts.insert(0, notes_only(notes))
+        return "".join(parts)
+
+    def _profile_form(self, profiles: list[dict[str, Any]], chosen: Mapping[str, Any]) -> str:
+        """KubeSpawner's form, with only such remembered choices as still hold."""
+        remembered, self.user_options = self.user_options, {}
+        try:
+            select(profiles, chosen)
+            self.user_options = {key: one for key, one in chosen.items() if isinstance(one, str)}
+        except DRAError:
+            self.log.info("Remembered options of %s hold no longer.", self._log_name)
+        try:
+            return str(self._render_options_form(profiles))
+        finally:
+            self.user_options = remembered
+
+    async def _tier_form(self, chosen: dict[str, Any], notes: list[tuple[str, str, str]]) -> str:
+        rules = await self.rules()
         wished = chosen.get("tier")
         if wished and wished != NO_DEVICE:
-            offer = self.rules.find(str(wished))
-            known = {tier["name"] for tier in tiers}
-            if offer is None or str(offer.requirement.get("tier")) not in known:
-                gone, chosen = str(wished), {}
+            offer = rules.find(str(wished))
+            if offer is None:
+                notes.append(_gone(wished))
+                chosen = {}
             else:
                 chosen["tier"] = offer.name
-        return str(profile_form) + render(
-            self.rules, tiers, chosen=chosen, gone=gone, holders_note=self._held_words()
-        )
+        if self.view.trouble:
+            notes.append(("The cluster does not tell all now: ", ", ".join(sorted(self.view.trouble)), "."))
+        held = self.held()
+        if held:
+            names = ", ".join(_server_words(name) for name in sorted(held))
+            notes.append((f"You hold {sum(held.values())} of {self._limit} devices: ", names, "."))
+        return render(rules, chosen=chosen, notes=notes)
 
     @default("options_from_form")
     def _options_from_form_default(self) -> Any:
         return self._read_form
 
     def _read_form(self, form: Mapping[str, Any]) -> dict[str, Any]:
-        ours = options_from_form(form)
         rest = {name: value for name, value in form.items() if not name.startswith("dra-")}
-        return {**self._options_from_form(rest), **ours}
+        rest.pop("_xsrf", None)
+        return {**self._options_from_form(rest), **options_from_form(form)}
 
     async def load_user_options(self) -> None:
-        """Called by KubeSpawner at the start of each spawn: settle profile and requirement, refuse what is not offered."""
+        """Called by KubeSpawner at the start of each spawn: settle profile and devices, refuse what is not offered."""
         try:
+            profiles = await self._profiles()
+            if profiles and self.user_options.get("profile"):
+                current = current_name(profiles, self.user_options["profile"])
+                self.user_options = {**self.user_options, "profile": current}
+            selection = select(profiles, self.user_options)
+            device_options = split_options(self.user_options, selection.keys)
             await super().load_user_options()
-            profile = await self._profile_requirement()
-            options = split_options(self.user_options or {}, self._profile_option_names)
-            fixed = {**self.requirement, **profile}
-            if self.tier:
-                fixed["tier"] = self.tier
-            if self.vram:
-                fixed["vram"] = self.vram
-            self._requirement = read_choice(options, self.rules, fixed=fixed)
+            # For the count of what the user holds; only now is the namespace settled.
+            await self._start_watching_pods()
+            self._wishes = await self._settle(selection.wishes, device_options)
+            await self.server_claims.prepare(self._wishes)
         except (DRAError, ValueError) as error:
-            raise _bad_request(error) from error
-        if self._requirement is not None:
-            await self._check_offered(self._requirement)
+            raise refused(error) from error
 
-    async def _profile_requirement(self) -> dict[str, Any]:
-        """The ``dra`` parts of the chosen profile and of its chosen options.
+    async def _settle(
+        self, from_profile: tuple[DeviceWish, ...], options: Mapping[str, Any]
+    ) -> tuple[DeviceWish, ...]:
+        """The claims' wishes: those of profile and options as written, the person's choice held to the rules."""
+        rules = await self.rules()
+        wishes = [self._named(one) for one in from_profile]
+        main = next((one for one in wishes if one.name == MAIN_CLAIM), None)
+        others = tuple(one for one in wishes if one is not main)
+        admins = {**self.requirement, **({"tier": self.tier} if self.tier else {})}
+        if self.vram:
+            admins["vram"] = self.vram
+        fixed = {**self._named(DeviceWish(MAIN_CLAIM, admins, "")).fields, **(main.fields if main else {})}
+        if others and not fixed and not options:
+            return others
+        choice = read_choice(options, rules, fixed=fixed)
+        if choice is None:
+            return others
+        source = main.source if main else "the chosen tier"
+        return (DeviceWish(MAIN_CLAIM, choice.as_dict(), source), *others)
 
-        Several choices may each name a device: the first is the main one, the others become its companions.
-        """
-        self._profile_option_names: set[str] = set()
-        profiles = self._sorted_dict_values(self.profile_list)
-        if callable(profiles):
-            profiles = profiles(self)
-            if asyncio.iscoroutine(profiles):
-                profiles = await profiles
-        if not profiles:
-            return {}
-        profile = self._get_profile(
-            (self.user_options or {}).get("profile"), self._get_initialized_profile_list(profiles)
-        )
-        wishes = [profile[_PROFILE_KEY]] if profile.get(_PROFILE_KEY) else []
-        for name, option in (profile.get("profile_options") or {}).items():
-            self._profile_option_names |= {name, f"{name}--unlisted-choice"}
-            choices = option.get("choices") or {}
-            picked = (self.user_options or {}).get(name)
-            choice = (
-                choices.get(picked)
-                if picked
-                else next((one for one in choices.values() if one.get("default")), None)
-            )
-            if choice and choice.get(_PROFILE_KEY):
-                wishes.append(choice[_PROFILE_KEY])
-        if not wishes:
-            return {}
-        main, *others = [dict(one) for one in wishes]
-        if others:
-            main["near"] = [*(main.get("near") or ()), *others]
-        return main
-
-    async def _check_offered(self, requirement: Requirement) -> None:
-        self._check_limit(requirement)
-        plan = await self._plan(requirement)
-        if plan["verdict"] == "invalid" or (plan["verdict"] == "impossible" and plan["certainty"]["sure"]):
-            text = words.impossible(plan, requirement.tier or "GPU")
-            raise _bad_request(RefusedError(text, code="impossible"))
-
-    async def _plan(self, requirement: Requirement) -> dict[str, Any]:
-        namespace = self.namespace
-        answer: dict[str, Any] = await self.view.ask(
-            lambda inventory: inventory.plan(requirement, namespace=namespace, detail="full").as_dict()
-        )
-        return answer
+    def _named(self, wish: DeviceWish) -> DeviceWish:
+        """A wish of the admin's with a tier of the setting replaced by its class and what it adds."""
+        name = wish.fields.get("tier")
+        offer = Rules(self._own_tiers).find(str(name)) if name else None
+        if offer is None:
+            return wish
+        rest = {key: value for key, value in wish.fields.items() if key != "tier"}
+        return DeviceWish(wish.name, {**offer.requirement, **rest}, wish.source)
 
     # Limits
 
     @property
     def _limit(self) -> int:
-        groups = [group.name for group in getattr(self.user, "groups", ()) or ()]
-        return max([self.max_devices, *(self.group_max_devices.get(name, 0) for name in groups)])
+        limits: list[int] = [self.group_max_devices.get(name, 0) for name in self._groups]
+        return max([int(self.max_devices), *limits])
 
     @property
-    def _user_label(self) -> str:
+    def user_label(self) -> str:
+        """The user as a label value: nobody else has it."""
         return hashed_slug(self.user.name)
 
-    def _held(self) -> dict[str, int]:
+    def held(self) -> dict[str, int]:
         """Devices of this user by server, as the cluster's claims and the starting servers say."""
-        held = dict(type(self).starting.get(self._user_label, {}))
-        for claim in self.view.claims_of(
-            {labels.USER: self._user_label, labels.MANAGED_BY: labels.MANAGED_BY_VALUE}
-        ):
-            server = (claim["metadata"].get("annotations") or {}).get(
-                labels.SERVER, claim["metadata"]["name"]
+        reflectors = [one for key, one in type(self).reflectors.items() if key[0] == "pods"]
+        pods = [pod for one in reflectors for pod in one.pods.values()]
+        seen = held_by(self.user.name, self.user_label, pods, self.view.claims())
+        return type(self).reservations.over(self.user.name, seen)
+
+    def reserve(self, wanted: int) -> None:
+        """Count *wanted* devices for this server, or refuse it; nothing else runs in between.
+
+        Raises:
+            HTTPError: 403 with what the user holds.
+        """
+        held = {name: count for name, count in self.held().items() if name != self.name and count}
+        if wanted and sum(held.values()) + wanted > self._limit:
+            names = ", ".join(_server_words(name) for name in sorted(held))
+            raise said(
+                f"Your limit is reached: you may hold {self._limit} devices and hold {sum(held.values())}"
+                f"{': ' + names if names else ''}; this start asks for {wanted}. Stop one, or ask your admin for more.",
+                403,
             )
-            held[server] = max(held.get(server, 0), _devices_of(claim))
-        return held
+        type(self).reservations.take(self.user.name, self.name, wanted)
 
-    def _held_words(self) -> str | None:
-        held = self._held()
-        if not held:
-            return None
-        return f"You hold {sum(held.values())} of {self._limit} devices: {', '.join(sorted(held))}."
-
-    def _check_limit(self, requirement: Requirement) -> None:
-        wanted = _charge(requirement)
-        held = {name: count for name, count in self._held().items() if name != self._server_words}
-        if sum(held.values()) + wanted > self._limit:
-            raise _bad_request(
-                RefusedError(
-                    f"Your limit is reached: you may hold {self._limit} devices and hold {sum(held.values())}"
-                    f"{': ' + ', '.join(sorted(held)) if held else ''}. Stop one, or ask your admin for more.",
-                    code="limit",
-                ),
-                status=403,
-            )
-        type(self).starting.setdefault(self._user_label, {})[self._server_words] = wanted
-
-    @property
-    def _server_words(self) -> str:
-        return self.name or "the default server"
-
-    # Pod and claim
+    # Pod and claims
 
     async def get_pod_manifest(self) -> Any:
-        """The pod with its claim; cpu and memory limits stay, whatever ``extra_container_config`` says."""
-        extra = dict(self.extra_container_config or {})
-        resources = self._expand_all(extra.pop("resources", None) or {})
-        original, self.extra_container_config = self.extra_container_config, extra
+        """The pod with its claims; cpu and memory limits stay, whatever ``extra_container_config`` says."""
+        original = dict(self.extra_container_config or {})
         try:
+            extra = self._expand_all(original.get("resources") or {})
+            self.extra_container_config = {key: one for key, one in original.items() if key != "resources"}
             pod = await super().get_pod_manifest()
+            claims: list[PodClaim] = self.server_claims.pod_claims()
+            add_claims(pod, claims, extra)
+        except (KeyError, IndexError) as error:
+            raise said(
+                f"A placeholder of the hub's configuration cannot be filled in: {error}.", 400
+            ) from error
+        except DRAError as error:
+            raise refused(error) from error
         finally:
             self.extra_container_config = original
-        container = pod.spec.containers[0]
-        merged = _merge_resources(container.resources, resources)
-        pod_spec_claims = list(pod.spec.resource_claims or [])
-        if self._requirement is not None:
-            ours = self._pod_claims()
-            pod_spec_claims += ours["resourceClaims"]
-            merged["claims"] = [*merged.get("claims", []), *ours["claims"]]
-        _check_claims(pod_spec_claims, merged.get("claims", []))
-        if pod_spec_claims:
-            pod.spec.resource_claims = pod_spec_claims
-        container.resources = merged
         return pod
 
-    def _pod_claims(self) -> dict[str, Any]:
-        assert self._requirement is not None
-        given = self._requirement.claim
-        if isinstance(given, str):
-            template = given.startswith("template/")
-            return pod_claims(given.removeprefix("template/"), template=template)
-        if not self._claim_name:
-            self._claim_name = f"{self.pod_name[:52].rstrip('-.')}-{secrets.token_hex(4)}"
-        return pod_claims(self._claim_name)
-
     async def _pod_created(self, spawner: KubeSpawner, pod: Mapping[str, Any]) -> None:
-        """Called by KubeSpawner once the pod has its uid: the admin's hook first, then the claim with the pod as owner."""
+        """Called by KubeSpawner once the pod has its uid: the admin's hook, then the claims with the pod as owner."""
+        self.save_state()
+        if self._start_now is not None:
+            self._start_now.pod_uid = pod["metadata"]["uid"]
         if self._admin_created_hook is not None:
             result = self._admin_created_hook(spawner, pod)
-            if asyncio.iscoroutine(result):
+            if inspect.isawaitable(result):
                 await result
-        requirement = self._requirement
-        if requirement is None or isinstance(requirement.claim, str):
-            return
-        metadata = _plain(pod)["metadata"]
-        facts = await self.view.ask(lambda inventory: inventory.class_facts())
-        claim = build_claim(
-            requirement,
-            name=self._claim_name,
-            namespace=self.namespace,
-            classes=facts,
-            extra_labels={
-                labels.MANAGED_BY: labels.MANAGED_BY_VALUE,
-                labels.USER: self._user_label,
-                labels.SERVER: hashed_slug(f"{self.user.name}/{self.name}"),
-            },
-            extra_annotations={labels.SERVER: self._server_words},
-        )
-        claim["metadata"]["ownerReferences"] = [
-            {
-                "apiVersion": "v1",
-                "kind": "Pod",
-                "name": metadata["name"],
-                "uid": metadata["uid"],
-                "controller": True,
-            }
-        ]
-        created = await self._create_claim(claim)
-        self._claim_uid = created["metadata"]["uid"]
-
-    async def _create_claim(self, claim: Mapping[str, Any]) -> dict[str, Any]:
-        api = shared_client("CustomObjectsApi")
-        try:
-            created: dict[str, Any] = await asyncio.wait_for(
-                api.create_namespaced_custom_object(
-                    GROUP, "v1", self.namespace, "resourceclaims", claim, field_validation="Strict"
-                ),
-                self.k8s_api_request_timeout,
-            )
-        except k8s.ApiException as error:
-            raise _failed(words.api_refusal(_message(error), error.status)) from error
-        return created
+        await self.server_claims.create(pod)
+        self.save_state()
 
     # Starting, progress, stopping
 
     def start(self) -> Any:
-        """Called by JupyterHub; like KubeSpawner's, but ends early when the spawn is hopeless."""
+        """Called by JupyterHub; like KubeSpawner's, but ends early when the spawn is hopeless, and always in words."""
         if self.after_pod_created_hook != self._pod_created:
             self._admin_created_hook = self.after_pod_created_hook
             self.after_pod_created_hook = self._pod_created
-        self._claim_name = self._claim_uid = ""
-        self._start_future = asyncio.ensure_future(self._start_watched())
+        # JupyterHub's and KubeSpawner's clocks do not know that waiting for a device is no fault.
+        self.start_timeout = self.wait_timeout + self.launch_timeout + _SLACK
+        type(self).ends.pop((self.user.name, self.name), None)
+        self.server_claims.forget()
+        self._start_now = Start(self)
+        self._start_future = asyncio.ensure_future(self._start_watched(self._start_now))
         return self._start_future
 
-    async def _start_watched(self) -> Any:
+    async def _start_watched(self, start: Start) -> Any:
         spawn = asyncio.ensure_future(self._start())
-        watch = asyncio.ensure_future(self._until_hopeless())
+        watch = asyncio.ensure_future(start.until_hopeless())
         try:
             await asyncio.wait({spawn, watch}, return_when=asyncio.FIRST_COMPLETED)
-            if spawn.done():
-                return spawn.result()
-            raise _failed(watch.result())
+            if not spawn.done():
+                raise said(watch.result())
+            url = spawn.result()
+            self.log.info("%s holds %s", self._log_name, self.server_claims.given_words() or "no device")
+            return url
+        except ApiException as error:
+            raise said(await self._refusal(error), 403 if error.status == 403 else 400) from error
         finally:
             for task in (spawn, watch):
                 task.cancel()
             await asyncio.gather(spawn, watch, return_exceptions=True)
-            type(self).starting.get(self._user_label, {}).pop(self._server_words, None)
+            type(self).reservations.give_back(self.user.name, self.name)
 
-    async def _until_hopeless(self) -> str:
-        """Returns the reason once this spawn cannot succeed any more; looks at the shared reflectors only."""
-        begun = time.monotonic()
-        reserved_at: float | None = None
-        while True:
-            await asyncio.sleep(_LOOK_SECONDS)
-            pod = self._current_pod()
-            if pod is None:
-                continue
-            reason = words.hopeless(pod, self.events)
-            if reason:
-                return reason
-            now = time.monotonic()
-            if (pod.get("spec") or {}).get("nodeName"):
-                reserved_at = reserved_at or now
-                if now - reserved_at > self.launch_timeout:
-                    return f"The server did not come up within {self.launch_timeout // 60} min of getting its device."
-            elif now - begun > self.wait_timeout:
-                return f"No device became free within {self.wait_timeout // 60} min. {await self._waiting_words()}"
+    async def _refusal(self, error: ApiException) -> str:
+        text = server_text(error)
+        ranges = await self.server_claims.limit_ranges() if error.status == 403 else []
+        return words.refusal(text, error.status, ranges)
 
-    def _current_pod(self) -> dict[str, Any] | None:
+    def current_pod(self) -> dict[str, Any] | None:
+        """The pod as KubeSpawner's shared watch has it."""
         if not self.pod_reflector:
             return None
         found: dict[str, Any] | None = self.pod_reflector.pods.get(f"{self.namespace}/{self.pod_name}")
         return found
 
     async def progress(self) -> AsyncIterator[dict[str, Any]]:
-        """Called by the progress page: KubeSpawner's events, the scheduler's in plain words."""
-        async for event in super().progress():
-            raw = event.get("raw_event") or {}
-            if raw.get("reason") == "FailedScheduling" and self._requirement is not None:
-                event["message"] = await self._waiting_words()
-            else:
-                event["message"] = words.scheduling(raw) or event.get("message", "")
-            yield event
+        """Called for the progress page: steps, and why it waits, in plain words; text only, never HTML."""
+        while self._start_now is None:
+            await asyncio.sleep(0.1)
+        async for message in self._start_now.messages():
+            yield message
 
-    async def _waiting_words(self) -> str:
-        if self._requirement is None:
-            return "Waiting for room on a node."
-        plan = await self._plan(self._requirement)
-        tier = self._requirement.tier or "GPU"
-        if plan["verdict"] == "impossible":
-            return words.impossible(plan, tier)
-        ours = self.view.claims_of({labels.MANAGED_BY: labels.MANAGED_BY_VALUE})
-        mine = sum(_devices_of(claim) for claim in ours if (claim.get("status") or {}).get("allocation"))
-        return words.waiting(plan, tier, mine, self.wait_timeout)
+    async def poll(self) -> int | None:
+        """Called by JupyterHub again and again; a pod that has ended is remembered with its reason, and removed."""
+        pod = self.current_pod()
+        if pod is not None and (pod.get("status") or {}).get("phase") in ("Failed", "Succeeded"):
+            reason = words.ended(pod)
+            type(self).ends[(self.user.name, self.name)] = reason
+            self.log.warning("%s: %s", self._log_name, reason)
+            if self.delete_stopped_pods:
+                await self.stop(now=True)
+            return words.exit_code(pod)
+        status: int | None = await super().poll()
+        return status
 
     async def stop(self, now: bool = False) -> None:
-        """Called by JupyterHub: the pod goes, and with it, by its owner reference and by uid, our claim."""
+        """Called by JupyterHub: the pod goes, and with it, by owner reference and by uid, our claims."""
+        patience, self.start_timeout = self.start_timeout, min(self.start_timeout, _STOP_SECONDS)
         try:
             await super().stop(now)
         finally:
-            if self._claim_name and self._claim_uid:
-                await self._delete_claim()
+            self.start_timeout = patience
+            await self.server_claims.delete()
 
-    async def _delete_claim(self) -> None:
-        api = shared_client("CustomObjectsApi")
-        body = {"preconditions": {"uid": self._claim_uid}, "propagationPolicy": "Background"}
-        try:
-            await api.delete_namespaced_custom_object(
-                GROUP, "v1", self.namespace, "resourceclaims", self._claim_name, body=body
-            )
-        except k8s.ApiException as error:
-            if error.status not in (404, 409):
-                raise
+    # State
+
+    def save_state(self) -> None:
+        """Write the state now: a hub that dies during a start must find pod and claims again."""
+        orm_spawner = getattr(self, "orm_spawner", None)
+        session = object_session(orm_spawner) if orm_spawner is not None else None
+        if session is not None:
+            orm_spawner.state = self.get_state()
+            session.commit()
 
     def get_state(self) -> dict[str, Any]:
-        """What a restarted hub must know."""
+        """What a restarted hub must know; admins read it in the API, so it holds no secret."""
         state: dict[str, Any] = super().get_state()
-        if self._claim_name:
-            state["dra_claim"] = {"name": self._claim_name, "uid": self._claim_uid}
-        return state
+        ours = self.server_claims.as_state()
+        return {**state, "dra": ours} if ours else state
 
     def load_state(self, state: Mapping[str, Any]) -> None:
-        """Called when a hub starts and finds this server running."""
+        """Called when a hub starts and finds this server in its database."""
         super().load_state(state)
-        claim = state.get("dra_claim") or {}
-        self._claim_name, self._claim_uid = claim.get("name", ""), claim.get("uid", "")
+        self.server_claims.load_state(state.get("dra") or {})
 
     def clear_state(self) -> None:
-        """Called when the server has stopped."""
+        """Called when the server has stopped, and before each start."""
         super().clear_state()
-        self._claim_name = self._claim_uid = ""
+        self.server_claims.forget()
 
 
-def _devices_of(claim: Mapping[str, Any]) -> int:
-    """Devices a claim costs: what it holds, or else what quota would charge for it."""
-    allocation = (claim.get("status") or {}).get("allocation")
-    if allocation:
-        return len((allocation.get("devices") or {}).get("results") or ())
-    total = 0
-    for request in ((claim.get("spec") or {}).get("devices") or {}).get("requests") or ():
-        options = [request["exactly"]] if "exactly" in request else request.get("firstAvailable") or ()
-        total += max(
-            (32 if one.get("allocationMode") == "All" else one.get("count", 1) for one in options), default=0
-        )
-    return total
+def _gone(name: object) -> tuple[str, str, str]:
+    return ("Your last choice, ", str(name), ", is no longer offered. Please choose again.")
 
 
-def _charge(requirement: Requirement) -> int:
-    """The most devices any alternative takes, as ResourceQuota charges it; all of a node counts 32."""
-    wishes = [requirement, *(requirement.alternative(index) for index in range(len(requirement.or_else)))]
-    return max(32 if one.count == "all" else int(one.count) for one in wishes)
-
-
-def _merge_resources(built: Any, extra: Mapping[str, Any]) -> dict[str, Any]:
-    """KubeSpawner's limits and requests with the admin's own resources on top, claims side by side."""
-    plain = _plain(built) if built is not None else {}
-    merged = {name: dict(plain.get(name) or {}) for name in ("limits", "requests")}
-    for name in merged:
-        merged[name].update(extra.get(name) or {})
-    result: dict[str, Any] = {name: value for name, value in merged.items() if value}
-    claims = [*(plain.get("claims") or []), *(extra.get("claims") or [])]
-    return {**result, **({"claims": claims} if claims else {})}
-
-
-def _check_claims(pod_claims_: list[Any], container_claims: list[Any]) -> None:
-    names: set[str] = set()
-    for claim in map(_plain, pod_claims_):
-        for key, value in claim.items():
-            if value and ("{" in str(value) or "}" in str(value)):
-                raise _failed(f"resourceClaims: {key} {value!r} holds a placeholder that was not filled in.")
-        if claim["name"] in names:
-            raise _failed(
-                f"Two claims of the pod are named {claim['name']!r}: one by extra_pod_config, one by the tier or a profile."
-            )
-        names.add(claim["name"])
-    for claim in map(_plain, container_claims):
-        if claim["name"] not in names:
-            raise _failed(f"The container uses claim {claim['name']!r}, which the pod does not have.")
-
-
-def _plain(value: Any) -> dict[str, Any]:
-    """A model object or dictionary as the API's own dictionary."""
-    if isinstance(value, Mapping):
-        return dict(value)
-    plain: dict[str, Any] = shared_client("CoreV1Api").api_client.sanitize_for_serialization(value)
-    return plain
-
-
-def _message(error: k8s.ApiException) -> str:
-    import json
-
-    try:
-        return str(json.loads(error.body or "{}").get("message") or error.reason)
-    except ValueError:
-        return str(error.reason)
-
-
-def _failed(text: str) -> Exception:
-    """An error whose text JupyterHub shows to the user, as text."""
-    error = RuntimeError(text)
-    error.jupyterhub_message = text  # type: ignore[attr-defined]
-    return error
-
-
-def _bad_request(error: Exception, status: int = 400) -> web.HTTPError:
-    path = getattr(error, "path", None)
-    next_step = getattr(error, "next_step", None)
-    text = " ".join(part for part in (str(error), next_step) if part)
-    if isinstance(error, RefusedError) and status == 400:
-        status = 403
-    http = web.HTTPError(
-        400 if isinstance(error, RequirementError) else status, log_message="%s", reason=None
-    )
-    http.args = (text,)
-    http.log_message = text.replace("%", "%%")
-    http.jupyterhub_message = text  # type: ignore[attr-defined]
-    http.path = path  # type: ignore[attr-defined]
-    return http
+def _server_words(name: str) -> str:
+    return name or "your default server"

@@ -11,141 +11,227 @@ from typing import Any
 
 from kubernetes_asyncio import client
 
+from ..claims import labels
 from ..planner import Inventory
 
 GROUP = "resource.k8s.io"
+_ROOT = f"/apis/{GROUP}/v1"
 _WATCH_SECONDS = 300
 _FIRST_PAUSE = 0.5
 _LONGEST_PAUSE = 30.0
+#: Events kept for the worker between two questions; beyond that it reads the whole state anew.
+_MOST_EVENTS = 5000
+_CACHED_ANSWERS = 256
 
 
 class ClusterView:
     """Classes, slices and claims as one `Inventory`, shared by all spawners of a hub.
 
-    Where the hub may not list claims of all namespaces it sees those of its own, and the inventory is told so. Started on
-    first use; a lost watch lists again with growing pauses. Used on the hub's loop only; plans run in one worker thread.
+    Where the hub may not list the claims of all namespaces it sees those of the namespaces it works in, and the
+    inventory is told so. Started on first use; a lost watch lists again with growing pauses. Used on the hub's loop
+    only; plans run in one worker thread.
     """
 
-    def __init__(self, api_client: Any, namespace: str, log: logging.Logger | None = None) -> None:
+    def __init__(self, api_client: Any, log: logging.Logger | None = None) -> None:
         self._api = api_client
-        self._namespace = namespace
         self._log = log or logging.getLogger(__name__)
         self._objects: dict[str, dict[str, dict[str, Any]]] = {}
-        self._tasks: list[asyncio.Task[None]] = []
-        self._loaded: list[asyncio.Event] = []
+        self._tasks: dict[str, asyncio.Task[None]] = {}
+        self._loaded: dict[str, asyncio.Event] = {}
+        self._namespaces: set[str] = set()
+        self._changed = asyncio.Event()
         self._worker = ThreadPoolExecutor(max_workers=1, thread_name_prefix="jupyter-dra-plan")
         self._inventory: Inventory | None = None  # touched by the worker thread only
         self._stale = True
         self._events: list[Mapping[str, Any]] = []
-        self._all_claims = True
+        self._answers: dict[str, asyncio.Future[Any]] = {}
+        self.all_claims = True
+        #: Kinds that cannot be read now, with the reason.
+        self.trouble: dict[str, str] = {}
+        #: Counts the changes seen.
+        self.revision = 0
 
-    async def start(self) -> None:
-        """Begin watching; returns when each kind was listed once or was refused."""
-        if not self._tasks:
-            paths = {
-                "DeviceClass": f"/apis/{GROUP}/v1/deviceclasses",
-                "ResourceSlice": f"/apis/{GROUP}/v1/resourceslices",
-                "ResourceClaim": f"/apis/{GROUP}/v1/resourceclaims",
-            }
-            for kind, path in paths.items():
-                loaded = asyncio.Event()
-                self._loaded.append(loaded)
-                self._tasks.append(asyncio.create_task(self._follow(kind, path, loaded)))
-        await asyncio.gather(*(one.wait() for one in self._loaded))
+    async def start(self, namespace: str) -> None:
+        """Begin watching, for *namespace* too; returns when each kind was listed once or was refused."""
+        self._namespaces.add(namespace)
+        self._follow("DeviceClass", f"{_ROOT}/deviceclasses")
+        self._follow("ResourceSlice", f"{_ROOT}/resourceslices")
+        if self.all_claims:
+            self._follow("ResourceClaim", f"{_ROOT}/resourceclaims")
+        else:
+            self._follow_claims_of(namespace)
+        for path in list(self._loaded):
+            await self._loaded[path].wait()
 
     async def stop(self) -> None:
         """End all watches and the worker."""
-        for task in self._tasks:
+        for task in self._tasks.values():
             task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await asyncio.gather(*self._tasks.values(), return_exceptions=True)
         self._tasks.clear()
         self._loaded.clear()
         self._worker.shutdown(wait=False, cancel_futures=True)
 
-    async def ask(self, question: Callable[[Inventory], Any]) -> Any:
-        """Run *question* on the current inventory in the worker thread."""
-        await self.start()
-        objects = [one for kind in self._objects.values() for one in kind.values()] if self._stale else None
-        events, self._events, self._stale = self._events, [], False
-        loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(
-            self._worker, self._answer, question, objects, events, self._all_claims
-        )
+    async def ask(
+        self, question: Callable[[Inventory], Any], namespace: str, *, key: str | None = None
+    ) -> Any:
+        """Run *question* on the current inventory in the worker thread.
 
-    @property
-    def classes(self) -> list[str]:
-        """Names of the DeviceClasses there are."""
-        return sorted(self._objects.get("DeviceClass", {}))
+        Args:
+            namespace: whose claims must have been read.
+            key: names the question; as long as nothing changes, everybody who asks it gets the one answer.
+        """
+        await self.start(namespace)
+        if key is None:
+            return await self._run(question)
+        if key not in self._answers:
+            if len(self._answers) >= _CACHED_ANSWERS:
+                self._answers.clear()
+            self._answers[key] = asyncio.ensure_future(self._run(question))
+        return await asyncio.shield(self._answers[key])
 
-    def claims_of(self, labels: Mapping[str, str]) -> list[dict[str, Any]]:
-        """Visible claims that carry all *labels*."""
+    async def change(self, seconds: float) -> None:
+        """Return at the next change, or after *seconds*."""
+        try:
+            await asyncio.wait_for(self._changed.wait(), seconds)
+        except TimeoutError:
+            pass
+
+    def claims(self) -> list[dict[str, Any]]:
+        """The claims of all namespaces the hub works in."""
         return [
             claim
             for claim in self._objects.get("ResourceClaim", {}).values()
-            if labels.items() <= (claim["metadata"].get("labels") or {}).items()
+            if claim["metadata"].get("namespace") in self._namespaces
         ]
+
+    def claim(self, namespace: str, name: str) -> dict[str, Any] | None:
+        """One claim, as last seen."""
+        return self._objects.get("ResourceClaim", {}).get(f"{namespace}/{name}")
+
+    def class_title(self, name: str) -> str | None:
+        """The display name of a DeviceClass."""
+        found = self._objects.get("DeviceClass", {}).get(f"/{name}") or {}
+        title = ((found.get("metadata") or {}).get("annotations") or {}).get(labels.DISPLAY_NAME)
+        return str(title) if title else None
+
+    def _run(self, question: Callable[[Inventory], Any]) -> asyncio.Future[Any]:
+        whole = [one for kind in self._objects.values() for one in kind.values()] if self._stale else None
+        events, self._events, self._stale = self._events, [], False
+        visible = {
+            "slices": "ResourceSlice" not in self.trouble,
+            "claims": "all" if self.all_claims else "namespace",
+            "namespaces": sorted(self._namespaces),
+        }
+        loop = asyncio.get_running_loop()
+        return loop.run_in_executor(self._worker, self._answer, question, whole, events, visible)
 
     def _answer(
         self,
         question: Callable[[Inventory], Any],
-        objects: list[dict[str, Any]] | None,
+        whole: list[dict[str, Any]] | None,
         events: list[Mapping[str, Any]],
-        all_claims: bool,
+        visible: Mapping[str, Any],
     ) -> Any:
         """In the worker thread: bring the inventory up to date, then ask it."""
-        if objects is not None or self._inventory is None:
-            visibility = {"slices": True, "claims": "all" if all_claims else "namespace"}
-            self._inventory = Inventory.from_objects(objects or [], visibility=visibility)
-        else:
-            for event in events:
-                self._inventory.apply(event)
+        if whole is not None or self._inventory is None:
+            # The hub itself is nobody's "you": its plans are read by many people.
+            self._inventory = Inventory.from_objects(whole or [], visibility={**visible, "user": ""})
+        for event in events:
+            self._inventory.apply(event)
         return question(self._inventory)
 
-    async def _follow(self, kind: str, path: str, loaded: asyncio.Event) -> None:
+    def _note(self) -> None:
+        self.revision += 1
+        self._answers.clear()
+        self._changed.set()
+        self._changed.clear()
+
+    # Watching
+
+    def _follow_claims_of(self, namespace: str) -> None:
+        self._follow("ResourceClaim", f"{_ROOT}/namespaces/{namespace}/resourceclaims")
+
+    def _follow(self, kind: str, path: str) -> None:
+        if path not in self._tasks:
+            self._loaded[path] = asyncio.Event()
+            self._tasks[path] = asyncio.create_task(self._keep(kind, path))
+
+    async def _keep(self, kind: str, path: str) -> None:
         pause = _FIRST_PAUSE
         while True:
             try:
                 version = await self._list(kind, path)
-                loaded.set()
+                self._loaded[path].set()
                 pause = _FIRST_PAUSE
                 await self._watch(kind, path, version)
                 continue
             except client.ApiException as error:
-                if error.status == 403 and kind == "ResourceClaim" and self._all_claims:
-                    self._all_claims, self._stale = False, True
-                    path = f"/apis/{GROUP}/v1/namespaces/{self._namespace}/resourceclaims"
-                    continue
-                self._log.warning("Cannot watch %s: HTTP %s", kind, error.status)
-            except (TimeoutError, OSError, ValueError) as error:
-                self._log.warning("Lost the watch of %s: %s", kind, type(error).__name__)
-            loaded.set()
+                if error.status == 403 and path == f"{_ROOT}/resourceclaims":
+                    self._narrow()
+                    return
+                self._tell(kind, f"HTTP {error.status}")
+            except (TimeoutError, OSError, ValueError, KeyError) as error:
+                self._tell(kind, type(error).__name__)
+            self._loaded[path].set()
             await asyncio.sleep(pause)
             pause = min(pause * 2, _LONGEST_PAUSE)
 
-    async def _request(self, path: str, query: list[tuple[str, str]]) -> Any:
-        return await self._api.call_api(
+    def _narrow(self) -> None:
+        """No right to see the claims of all namespaces: watch those we work in."""
+        self._log.info("May not list claims of all namespaces: free counts are upper bounds.")
+        self.all_claims, self._stale = False, True
+        namespaces = list(self._namespaces)
+        for namespace in namespaces:
+            self._follow_claims_of(namespace)
+        # Whoever waits for the wide list goes on to wait for the narrow ones.
+        loaded = self._loaded[f"{_ROOT}/resourceclaims"]
+        paths = [f"{_ROOT}/namespaces/{namespace}/resourceclaims" for namespace in namespaces]
+
+        async def both() -> None:
+            for path in paths:
+                await self._loaded[path].wait()
+            loaded.set()
+
+        self._tasks["narrow"] = asyncio.create_task(both())
+
+    def _tell(self, kind: str, reason: str) -> None:
+        if self.trouble.get(kind) != reason:
+            self._log.warning("Cannot watch %s: %s", kind, reason)
+            self._stale = True
+            self.trouble[kind] = reason
+            self._note()
+
+    async def _request(self, path: str, query: list[tuple[str, str]], seconds: float) -> Any:
+        answer = await self._api.call_api(
             path,
             "GET",
             query_params=query,
             header_params={"Accept": "application/json"},
             auth_settings=["BearerToken"],
             _preload_content=False,
-            _return_http_data_only=True,
-            _request_timeout=_WATCH_SECONDS + 30,
+            _request_timeout=seconds,
         )
+        if answer.status != 200:
+            answer.close()
+            raise client.ApiException(status=answer.status, reason=answer.reason)
+        return answer
 
     async def _list(self, kind: str, path: str) -> str:
-        answer = await self._request(path, [])
+        answer = await self._request(path, [], 60)
         raw = await answer.read()
-        if answer.status != 200:
-            raise client.ApiException(status=answer.status, reason=answer.reason)
-        document = json.loads(raw)
-        api_version = f"{GROUP}/v1"
-        self._objects[kind] = {
-            _key(item): {"apiVersion": api_version, "kind": kind, **item}
-            for item in document.get("items") or []
-        }
+        # Tens of thousands of devices are megabytes: parsed beside the hub's loop.
+        document = await asyncio.get_running_loop().run_in_executor(None, json.loads, raw)
+        found = self._objects.setdefault(kind, {})
+        prefix = f"{path.split('/')[5]}/" if "/namespaces/" in path else ""
+        for key in [key for key in found if key.startswith(prefix)]:
+            del found[key]
+        for item in document.get("items") or []:
+            found[_key(item)] = {"apiVersion": f"{GROUP}/v1", "kind": kind, **item}
         self._stale = True
+        if self.trouble.pop(kind, None):
+            self._log.info("Can watch %s again.", kind)
+        self._note()
         return str(document["metadata"]["resourceVersion"])
 
     async def _watch(self, kind: str, path: str, version: str) -> None:
@@ -155,9 +241,7 @@ class ClusterView:
             ("resourceVersion", version),
             ("timeoutSeconds", str(_WATCH_SECONDS)),
         ]
-        answer = await self._request(path, query)
-        if answer.status != 200:
-            raise client.ApiException(status=answer.status, reason=answer.reason)
+        answer = await self._request(path, query, _WATCH_SECONDS + 30)
         try:
             buffer = b""
             async for chunk in answer.content.iter_any():
@@ -179,8 +263,11 @@ class ClusterView:
             self._objects[kind].pop(_key(item), None)
         else:
             self._objects[kind][_key(item)] = item
+        if len(self._events) >= _MOST_EVENTS:
+            self._stale, self._events = True, []
         if not self._stale:
             self._events.append({"type": event["type"], "object": item})
+        self._note()
         return True
 
 
