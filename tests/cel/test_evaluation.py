@@ -104,7 +104,8 @@ def test_functions_work_as_documented(text: str) -> None:
         ('quantity("1.5").asInteger() == 1', "cannot convert value to integer"),
         (
             'device.attributes["gpu.example.com"].model',
-            "CEL result of type string could not be converted to bool: unsupported native conversion from string to 'bool'",
+            "CEL result of type string could not be converted to bool:"
+            " unsupported native conversion from string to 'bool'",
         ),
     ],
 )
