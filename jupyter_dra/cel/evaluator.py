@@ -14,12 +14,11 @@ from jupyter_dra.cel.accesses import (
 )
 from jupyter_dra.cel.checker import Checked
 from jupyter_dra.cel.conversions import go_type, name_of
-from jupyter_dra.cel.equality import equal, settled_equal
 from jupyter_dra.cel.kinds import Type
-from jupyter_dra.cel.library import Dispatch, library
-from jupyter_dra.cel.lists import compare_values
+from jupyter_dra.cel.library import library
 from jupyter_dra.cel.loops import build_comprehension, build_sort
-from jupyter_dra.cel.meter import SMALL, Frame, charge
+from jupyter_dra.cel.meter import Frame
+from jupyter_dra.cel.operators import OPERATORS, dispatched, in_constants, in_value
 from jupyter_dra.cel.regex import compiled
 from jupyter_dra.cel.syntax import (
     Bind,
@@ -38,7 +37,6 @@ from jupyter_dra.cel.values import (
     KEY_TYPES,
     MISSING,
     NONE,
-    UNHASHABLE,
     CelMap,
     CelOptional,
     Duration,
@@ -53,7 +51,6 @@ __all__ = ["Closure", "ProgramProblem", "build"]
 Closure = Callable[[Frame], Any]
 _FOLDED = frozenset(("bool", "bytes", "double", "duration", "dyn", "int", "string", "timestamp", "uint"))
 _ZEROS: dict[Type, object] = {kinds.UINT: UInt(0), kinds.DOUBLE: 0.0, kinds.DURATION: Duration(0)}
-_SIZED = frozenset((str, bytes, list))
 
 
 class ProgramProblem(Exception):
@@ -262,13 +259,13 @@ class Builder:
             if constant is not MISSING and type(constant) not in KEY_TYPES:
                 raise ProgramProblem(f"invalid qualifier type: {go_type(constant)}")
             return index_getter(args[0], args[1], constant, name == "_[?_]", self.key_hint)
-        special = _SPECIAL.get(name)
+        special = OPERATORS.get(name)
         if special is not None:
             return special(*args)
         self._check_constants(name, nodes)
         if id(node) in self.zeros:
-            return _sum_from(self.zeros[id(node)], args[0], _dispatched(self.library[name, 1], args))
-        return _dispatched(self.library[name, len(args)], args)
+            return _sum_from(self.zeros[id(node)], args[0], dispatched(self.library[name, 1], args))
+        return dispatched(self.library[name, len(args)], args)
 
     def _in(self, nodes: list[Node]) -> Closure:
         container = nodes[1]
@@ -278,8 +275,8 @@ class Builder:
         if isinstance(container, ListLiteral) and not container.optional:
             constants = list(map(self._constant, container.elements))
             if all(type(item) in KEY_TYPES for item in constants):
-                return _in_constants(wanted, frozenset(map(map_key, constants)))
-        return _in_value(wanted, self.build(container))
+                return in_constants(wanted, frozenset(map(map_key, constants)))
+        return in_value(wanted, self.build(container))
 
     def _check_constants(self, name: str, nodes: list[Node]) -> None:
         """Refuse what the API server refuses while it builds the program; raises ProgramProblem."""
@@ -348,152 +345,3 @@ def _lazy_variable(slot: int) -> Closure:
 def _literal(node: Literal) -> Closure:
     value = node.value
     return lambda frame: value
-
-
-def _dispatched(dispatch: Dispatch, args: tuple[Closure, ...]) -> Closure:
-    known = dispatch.known.get
-    if len(args) == 1:
-        one = args[0]
-
-        def call1(frame: Frame) -> object:
-            a = one(frame)
-            kind = type(a)
-            if kind in _SIZED and len(a) > SMALL:
-                charge(frame, len(a))
-            implementation, metered = known((kind,)) or dispatch.resolve((kind,))
-            return implementation(frame, a) if metered else implementation(a)
-
-        return call1
-    if len(args) == 2:
-        left, right = args
-
-        def call2(frame: Frame) -> object:
-            a, b = left(frame), right(frame)
-            kind = type(a)
-            if kind in _SIZED and len(a) > SMALL:
-                charge(frame, len(a))
-            types = (kind, type(b))
-            implementation, metered = known(types) or dispatch.resolve(types)
-            return implementation(frame, a, b) if metered else implementation(a, b)
-
-        return call2
-
-    def call(frame: Frame) -> object:
-        values = [arg(frame) for arg in args]
-        for value in values:
-            if type(value) in _SIZED and len(value) > SMALL:
-                charge(frame, len(value))
-        types = tuple(map(type, values))
-        implementation, metered = known(types) or dispatch.resolve(types)
-        return implementation(frame, *values) if metered else implementation(*values)
-
-    return call
-
-
-def _in_constants(wanted: Closure, constants: frozenset[object]) -> Closure:
-    def contained(frame: Frame) -> bool:
-        value = wanted(frame)
-        kind = type(value)
-        if kind in KEY_TYPES:
-            return map_key(value) in constants
-        if kind in UNHASHABLE:
-            raise EvalError(UNHASHABLE[kind])
-        return False
-
-    return contained
-
-
-def _in_value(wanted: Closure, container: Closure) -> Closure:
-    def contained(frame: Frame) -> bool:
-        value, values = wanted(frame), container(frame)
-        if isinstance(values, CelMap):
-            return values.contains(value)
-        if isinstance(values, list):
-            charge(frame, len(values))
-            return any(settled_equal(frame, value, item) is True for item in values)
-        raise EvalError("no such overload")
-
-    return contained
-
-
-def _equals(left: Closure, right: Closure) -> Closure:
-    def equals(frame: Frame) -> bool:
-        a, b = left(frame), right(frame)
-        if type(a) is str and len(a) <= SMALL:
-            return type(b) is str and a == b
-        return equal(frame, a, b)
-
-    return equals
-
-
-def _differs(left: Closure, right: Closure) -> Closure:
-    return lambda frame: settled_equal(frame, left(frame), right(frame)) is not True
-
-
-def _not(operand: Closure) -> Closure:
-    def inverted(frame: Frame) -> bool:
-        value = operand(frame)
-        if value is True or value is False:
-            return not value
-        raise EvalError("no such overload")
-
-    return inverted
-
-
-def _conditional(condition: Closure, yes: Closure, no: Closure) -> Closure:
-    def conditional(frame: Frame) -> object:
-        value = condition(frame)
-        if value is True:
-            return yes(frame)
-        if value is False:
-            return no(frame)
-        raise EvalError("no such overload")
-
-    return conditional
-
-
-def _ordering(test: Callable[[int], bool]) -> Callable[[Closure, Closure], Closure]:
-    def make(left: Closure, right: Closure) -> Closure:
-        def ordering(frame: Frame) -> bool:
-            a, b = left(frame), right(frame)
-            if a != a or b != b:
-                return False
-            return test(compare_values(a, b))
-
-        return ordering
-
-    return make
-
-
-def _or(optional: Closure, other: Closure) -> Closure:
-    def alternative(frame: Frame) -> object:
-        value = optional(frame)
-        if isinstance(value, CelOptional) and value.value is MISSING:
-            return other(frame)
-        return value
-
-    return alternative
-
-
-def _or_value(optional: Closure, other: Closure) -> Closure:
-    def alternative(frame: Frame) -> object:
-        value = optional(frame)
-        if type(value) is CelOptional:
-            return other(frame) if value.value is MISSING else value.value
-        return value
-
-    return alternative
-
-
-_SPECIAL: dict[str, Callable[..., Closure]] = {
-    "_==_": _equals,
-    "_!=_": _differs,
-    "!_": _not,
-    "_?_:_": _conditional,
-    "_<_": _ordering(lambda order: order < 0),
-    "_<=_": _ordering(lambda order: order <= 0),
-    "_>_": _ordering(lambda order: order > 0),
-    "_>=_": _ordering(lambda order: order >= 0),
-    "or": _or,
-    "orValue": _or_value,
-}
