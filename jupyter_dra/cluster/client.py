@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import random
+import time
 from collections.abc import AsyncIterator, Mapping
 from typing import Any
 
-from ..errors import ClusterError, ConflictError, InputError
+from ..errors import ClusterError, ConflictError, InputError, NotFoundError
 from .kubeconfig import ClusterChoice, Surroundings, choose
 from .resources import path as path_of
 from .resources import resource
@@ -19,6 +22,7 @@ _PATCH_TYPES = {
     "strategic": "application/strategic-merge-patch+json",
 }
 FIELD_MANAGER = "jupyter-dra"
+CREATE_PATIENCE = 12.0
 
 
 class KubeClient:
@@ -258,42 +262,42 @@ async def connect(
     return KubeClient(choice)
 
 
-async def ensure_created(client: KubeClient, obj: Mapping[str, Any], *, proof: str) -> dict[str, Any]:
+async def ensure_created(
+    client: KubeClient, obj: Mapping[str, Any], *, proof: str, timeout: float = CREATE_PATIENCE
+) -> dict[str, Any]:
     """Create ``obj`` also when an answer gets lost on the way, without ever taking a stranger's object.
 
     Args:
         proof: an annotation key whose value in ``obj`` is unguessable; an object that is already there under
             this name is ours only if it carries the same value (threat T30).
+        timeout: seconds in which a faulty server is asked again.
 
     Raises:
         ConflictError: ``exists`` when the name belongs to somebody else's object.
     """
     kind, meta = str(obj["kind"]), obj["metadata"]
-    attempts = 4
-    for attempt in range(attempts):
+    deadline, pause, unsure = time.monotonic() + timeout, 0.05, False
+    while True:
         try:
             return await client.create(obj)
         except ClusterError as error:
-            status = error.params.get("status")
-            lost = error.params.get("lost") or status in (500, 502, 503, 504)
-            if not lost or attempt == attempts - 1:
+            if not (error.params.get("lost") or error.params.get("status") in (500, 502, 503, 504)):
                 raise
-            found = await _mine(client, kind, meta, proof)
-            if found is not None:
-                return found
+            if time.monotonic() + pause > deadline:
+                raise
+            unsure = True
         except ConflictError as error:
-            if error.code != "exists" or attempt == 0:
+            if error.code != "exists" or not unsure:
                 raise
             found = await _mine(client, kind, meta, proof)
             if found is None:
                 raise
             return found
-    raise AssertionError("unreachable")
+        await asyncio.sleep(pause * random.uniform(0.5, 1.0))
+        pause = min(pause * 2, 2.0)
 
 
 async def _mine(client: KubeClient, kind: str, meta: Mapping[str, Any], proof: str) -> dict[str, Any] | None:
-    from ..errors import NotFoundError
-
     try:
         found = await client.get(kind, meta["name"], meta.get("namespace"))
     except NotFoundError:

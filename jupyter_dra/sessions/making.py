@@ -147,6 +147,8 @@ async def make_pod(ctx: Context, session: LiveSession, kernel: LiveKernel, *, ho
     secret["metadata"]["annotations"] = {LAUNCH: kernel.secret.nonce, MADE_CLAIM: notes[MADE_CLAIM]}
     pod["metadata"]["annotations"][LAUNCH] = kernel.pod.nonce
     pod["metadata"]["annotations"][DIGEST] = digest_of(kernel.materials.secret_data)
+    # Written before anything is sent: what proves these objects ours must survive a crash between the two.
+    remember(ctx, session)
     await _create(ctx, session, kernel.secret, seal(secret, ctx.identity.key))
     await _create(ctx, session, kernel.pod, seal(pod, ctx.identity.key))
 

@@ -52,6 +52,7 @@ async def reconcile(ctx: Context, registry: Registry) -> list[str]:
         registry.add(session)
         registry.follow(ctx, session.namespace)
         session.emit = registry.publisher.publish
+        await _drop_secrets(ctx, ctx.store.read(session.id) or {})
         life.finish(ctx, session, reason(why))
         ended.append(session.id)
     await _forgotten_secrets(ctx, registry, present)
@@ -95,11 +96,15 @@ async def _forgotten_secrets(ctx: Context, registry: Registry, present: set[str]
             or session_id in registry.live
         ):
             continue
-        for kernel in stored.get("kernels") or []:
-            await _drop_secret(ctx, str(kernel.get("pod")), kernel)
+        await _drop_secrets(ctx, stored)
         code = reason("server-stopped")
         ended = {"code": code.code, "message": code.message}
         ctx.store.update(session_id, ended=ended, ended_at=ctx.clock())
+
+
+async def _drop_secrets(ctx: Context, stored: Mapping[str, Any]) -> None:
+    for kernel in stored.get("kernels") or []:
+        await _drop_secret(ctx, str(kernel.get("pod")), kernel)
 
 
 async def _drop_secret(ctx: Context, pod: str, stored: Mapping[str, Any]) -> None:

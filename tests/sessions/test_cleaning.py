@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
+from typing import Any
+
 import pytest
 
 from jupyter_dra.errors import ConflictError, NotFoundError
-from jupyter_dra.sessions import Sessions
+from jupyter_dra.sessions import Sessions, making
 from tests.sessions.conftest import Place
 from tests.sessions.test_launch import H100, launched
 
@@ -15,16 +18,25 @@ def die(service: Sessions) -> None:
     service.close(keep=True)
 
 
-def test_a_claim_without_pod_of_a_dead_launch_is_given_back(place: Place) -> None:
+def test_what_a_dead_launch_made_without_a_pod_is_given_back(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = making.ensure_created
+
+    async def never_a_pod(client: Any, obj: Any, **options: Any) -> Any:
+        if obj["kind"] == "Pod":
+            await asyncio.Event().wait()
+        return await real(client, obj, **options)
+
+    monkeypatch.setattr(making, "ensure_created", never_a_pod)
     dead = place.service()
     record = dead.loop.call(dead.launch(H100))
-    place.cluster.wait(lambda: place.objects()["claims"])
-    dead.loop.call(dead._registry.live[record.id].touched.wait(), 20)
+    place.cluster.wait(lambda: place.objects()["secrets"])
     die(dead)
-    if place.objects()["pods"]:
-        place.cluster.request("DELETE", f"/api/v1/namespaces/{place.namespace}/pods/{record.id}-0")
-        place.cluster.wait(place.empty, deadline=10)
-        return
+    assert place.objects() == {"pods": [], "secrets": [f"{record.id}-0-keys"], "claims": [record.id]}
+
+    early = place.service()
+    assert early.loop.call(early.reconcile(), 20) == []
     cleaner = place.service(launch=0)
     cleaner.loop.call(cleaner.reconcile(), 20)
     place.cluster.wait(place.empty, deadline=10)
@@ -96,7 +108,7 @@ def test_a_detached_session_goes_on_without_us(place: Place) -> None:
     service = place.service()
     session_id = launched(service)
     service.loop.call(service.detach(session_id), 20)
-    assert service.loop.call(service.list()) == []
+    place.cluster.wait(lambda: service.loop.call(service.list()) == [])
     pod = place.object("pods", f"{session_id}-0")
     assert pod["status"]["phase"] == "Running"
     assert "jupyter-dra.dev/session" not in (pod["metadata"].get("labels") or {})
