@@ -13,7 +13,7 @@ from jupyter_dra.planner.facts import KindFacts, class_facts
 from jupyter_dra.planner.visibility import Visibility
 
 if TYPE_CHECKING:
-    from jupyter_dra.planner.plan import Plan
+    from jupyter_dra.planner.plans import Plan
 
 __all__ = ["Inventory", "NodeInfo"]
 
@@ -115,7 +115,7 @@ class Inventory:
         Raises:
             RequirementError: a mapping that is no requirement.
         """
-        from jupyter_dra.planner.plan import make_plan
+        from jupyter_dra.planner.plans import make_plan
 
         return make_plan(
             self, wanted, namespace, detail, budget_ms, limits=limits, all_nodes=all_nodes, tiers=tuple(tiers)

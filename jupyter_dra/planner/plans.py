@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +17,7 @@ from jupyter_dra.planner.wish import Wish, interpret
 if TYPE_CHECKING:
     from jupyter_dra.planner.inventory import Inventory
 
-__all__ = ["Plan", "make_plan"]
+__all__ = ["Plan", "make_plan", "plan"]
 
 Json = Mapping[str, Any]
 _LAUNCH = {"fits": "yes", "unknown": "yes", "busy": "wait"}
@@ -60,6 +60,23 @@ class Plan:
             "charges": self.charges,
             "findings": self.findings,
         }
+
+
+def plan(wanted: Any, inventory: Inventory | Iterable[Json] | Json, **options: Any) -> Plan:
+    """The plan for a requirement or a claim against an inventory, or against plain objects.
+
+    Args:
+        wanted: a Requirement, a requirement's or a claim's mapping, or a list of claims.
+        inventory: an Inventory, or Kubernetes objects (Lists are flattened).
+        **options: as for :meth:`Inventory.plan` (``namespace``, ``detail``, ``limits``…).
+
+    >>> plan({"tier": "gpu"}, [{"kind": "DeviceClass", "metadata": {"name": "gpu"}, "spec": {}}]).verdict
+    'impossible'
+    """
+    from jupyter_dra.planner.inventory import Inventory
+
+    known = inventory if isinstance(inventory, Inventory) else Inventory.from_objects(inventory)
+    return known.plan(wanted, **options)
 
 
 def make_plan(
