@@ -367,8 +367,8 @@ def inside(node: Tree, line: int, column: int, text: str) -> Spot:
     if node.style not in {"|", ">"}:
         quote = 1 if node.style else 0
         shift = quote + column - 1
-        return Spot(node.start.index + shift, node.start.line, node.start.column + shift)
-    lines = text[node.start.index : node.end.index].split("\n")[1:]
+        return Spot(node.start.at + shift, node.start.line, node.start.column + shift)
+    lines = text[node.start.at : node.end.at].split("\n")[1:]
     indent = min((len(one) - len(one.lstrip()) for one in lines if one.strip()), default=0)
     row = line - 1
     if node.style == ">":
@@ -377,7 +377,7 @@ def inside(node: Tree, line: int, column: int, text: str) -> Spot:
         while row < len(lines) - 1 and column > len(lines[row]) - indent + 1:
             column -= len(lines[row]) - indent + 1
             row += 1
-    return Spot(node.start.index, node.start.line + 1 + row, indent + column)
+    return Spot(node.start.at, node.start.line + 1 + row, indent + column)
 
 
 _MEMORY = re.compile(

@@ -77,12 +77,12 @@ class Draft:
         node = self.node(steps)
         if node.kind != "scalar":
             raise CannotEdit("not a scalar")
-        end = end_of_value(self.text, node) if node.style in {"|", ">"} else node.end.index
+        end = end_of_value(self.text, node) if node.style in {"|", ">"} else node.end.at
         quoted = writing.quoted(value, node.style if node.style in {"'", '"'} else "")
         # Plain text stays plain where it still reads as what it says.
         for new in (quoted,) if node.style in {"'", '"'} else (value, quoted):
             try:
-                self.commit([Edit(node.start.index, end, new)], lambda root: _put(root, steps, value))
+                self.commit([Edit(node.start.at, end, new)], lambda root: _put(root, steps, value))
             except CannotEdit:
                 if new is quoted:
                     raise
@@ -94,7 +94,7 @@ class Draft:
         node = self.node(steps)
         if node.kind != "scalar" or node.style:
             raise CannotEdit("not a plain scalar")
-        edit = Edit(node.start.index, node.end.index, writing.quoted(node.text))
+        edit = Edit(node.start.at, node.end.at, writing.quoted(node.text))
         self.commit([edit], lambda root: _put(root, steps, node.text))
 
     def rename(self, steps: Steps, name: str) -> None:
@@ -112,7 +112,7 @@ class Draft:
             holder.clear()
             holder.update(renamed)
 
-        self.commit([Edit(key.start.index, key.end.index, new)], change)
+        self.commit([Edit(key.start.at, key.end.at, new)], change)
 
     def rearrange(self, steps: Steps, new: list[Entry], change: Callable[[Any], None]) -> None:
         """Write the fields of a mapping anew."""
@@ -215,7 +215,7 @@ class Draft:
             raise CannotEdit("no list to add to")
         last = node.items[-1]
         if node.flow:
-            edit = Edit(last.end.index, last.end.index, f", {writing.scalar(value)}")
+            edit = Edit(last.end.at, last.end.at, f", {writing.scalar(value)}")
         else:
             column = node.start.column - 1
             end = end_of_value(self.text, _deepest(last))

@@ -62,7 +62,7 @@ def entries(text: str, node: Tree) -> list[Entry]:
 
 
 def _flow_entries(text: str, node: Tree) -> list[Entry]:
-    return [Entry(key_text(key), text[key.start.index : value.end.index]) for key, value in node.pairs]
+    return [Entry(key_text(key), text[key.start.at : value.end.at]) for key, value in node.pairs]
 
 
 def _block_entries(text: str, node: Tree) -> list[Entry]:
@@ -71,8 +71,8 @@ def _block_entries(text: str, node: Tree) -> list[Entry]:
     above: tuple[str, ...] = ()
     for index, (key, value) in enumerate(node.pairs):
         last = index + 1 == len(node.pairs)
-        stop = end_of_value(text, value) if last else node.pairs[index + 1][0].start.index
-        body = text[key.start.index : stop]
+        stop = end_of_value(text, value) if last else node.pairs[index + 1][0].start.at
+        body = text[key.start.at : stop]
         following: tuple[str, ...] = ()
         if not last:
             body, following = _split_comments(body)
@@ -86,7 +86,7 @@ def leading_comments(text: str, parent: Tree, name: str, inner: Tree) -> tuple[s
     pair = parent.entry(name)
     if pair is None:
         return ()
-    between = text[pair[0].end.index : inner.start.index].split("\n")[1:-1]
+    between = text[pair[0].end.at : inner.start.at].split("\n")[1:-1]
     return tuple(line.strip() for line in between if line.strip().startswith("#"))
 
 
@@ -102,7 +102,7 @@ def _split_comments(body: str) -> tuple[str, tuple[str, ...]]:
 
 def end_of_value(text: str, value: Tree) -> int:
     """Where a value's text ends: behind a comment on its last line, without trailing blank lines."""
-    end = value.end.index
+    end = value.end.at
     while end > 0 and text[end - 1] in "\n\r \t" and value.style in {"|", ">"}:
         end -= 1
     stop = text.find("\n", end)
@@ -135,12 +135,12 @@ def rewrite(text: str, node: Tree, fields: list[Entry]) -> Edit:
     if not fields:
         raise CannotEdit("nothing would be left")
     if node.flow:
-        return Edit(node.start.index, node.end.index, render(node, fields))
+        return Edit(node.start.at, node.end.at, render(node, fields))
     last = node.pairs[-1][1]
     if fields[0].above:
         # A comment that stood above a later field moves below the new first line.
         fields = [replace(fields[0], above=()), *fields[1:]]
-    return Edit(node.start.index, end_of_value(text, last), render(node, fields))
+    return Edit(node.start.at, end_of_value(text, last), render(node, fields))
 
 
 def nested(node: Tree, name: str, fields: list[Entry]) -> Entry:

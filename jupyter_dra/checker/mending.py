@@ -21,18 +21,29 @@ ROUNDS = 12
 OPEN = {"extended-resource-off", "version-removed"}
 
 
+Seen = tuple[list[Finding], Reading, World]
+
+
 def mend(
-    text: str, before: CheckResult, target: str, inventory: Inventory | None, file: str | None
+    text: str,
+    before: CheckResult,
+    target: str,
+    inventory: Inventory | None,
+    file: str | None,
+    seen: Seen,
 ) -> CheckResult:
-    """The result for the mended text, with the text itself and what a person must still settle."""
+    """The result for the mended text, with the text itself and what a person must still settle.
+
+    ``seen`` is the examination of the text as it was given.
+    """
     failed: set[tuple[int, str]] = set()
+    findings, reading, world = seen
     for _ in range(ROUNDS):
-        findings, reading, world = examine(text, target, inventory)
         changed = _round(text, findings, reading, world, failed)
         if changed is None:
             break
         text = changed
-    findings, reading, world = examine(text, target, inventory)
+        findings, reading, world = examine(text, target, inventory)
     left = [replace(finding, file=file) for finding in findings]
     undecided = tuple(one for one in left if one.severity == ERROR or one.code in OPEN or _asked(one))
     places = {(one.code, one.path, one.object, one.document) for one in left}

@@ -202,7 +202,7 @@ def _split_slice(draft: Draft, subject: Subject | None, args: tuple[Any, ...], w
     def change(root: Any) -> None:
         root["spec"]["pool"]["resourceSliceCount"] = 2
 
-    draft.commit([Edit(node.start.index, node.end.index, "2")], change)
+    draft.commit([Edit(node.start.at, node.end.at, "2")], change)
     return [_plain(counters)]
 
 

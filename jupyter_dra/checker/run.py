@@ -11,6 +11,7 @@ from jupyter_dra.checker.celrisks import check_selectors
 from jupyter_dra.checker.claimrules import check_claim, check_config
 from jupyter_dra.checker.demand import devices_needed
 from jupyter_dra.checker.findings import ERROR, HINT, CheckResult, Finding, ServerAnswer
+from jupyter_dra.checker.plain import read_values
 from jupyter_dra.checker.podrules import check_pod
 from jupyter_dra.checker.served import check_served
 from jupyter_dra.checker.slicerules import check_nodes, check_pools
@@ -41,12 +42,8 @@ def documents(text: str, *, most_bytes: int | None = None) -> list[Any]:
         InputError: it cannot be read; the message has line and column.
     """
     limits = Limits() if most_bytes is None else scaled(most_bytes)
-    found = []
     try:
-        for document in read_documents(text, limits):
-            if isinstance(document, TextProblem):
-                raise document
-            found.append(document.value())
+        found = list(read_values(text, limits))
     except TextProblem as problem:
         place = f"line {problem.spot.line}, column {problem.spot.column}"
         raise InputError(
@@ -139,7 +136,7 @@ def check(
     if fix:
         from jupyter_dra.checker.mending import mend
 
-        result = mend(text, result, target, inventory, file)
+        result = mend(text, result, target, inventory, file, (findings, reading, world))
     return result if server is None else result.with_server(tuple(server))
 
 

@@ -7,9 +7,10 @@ objects from tags, follows files or recurses without bound.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import yaml
 
@@ -17,12 +18,12 @@ from jupyter_dra.checker.scalars import resolve
 from jupyter_dra.validation import ParsedObject
 
 Steps = tuple[str | int, ...]
-_Loader: Any = getattr(yaml, "CLoader", yaml.Loader)  # only its event parser is used
-_TAGS = {"str", "int", "float", "bool", "null", "map", "seq", "binary", "timestamp", "merge"}
-_PREFIX = "tag:yaml.org,2002:"
+LOADER: Any = getattr(yaml, "CLoader", yaml.Loader)  # only its event parser is used
+TAGS = {"str", "int", "float", "bool", "null", "map", "seq", "binary", "timestamp", "merge"}
+PREFIX = "tag:yaml.org,2002:"
 _BAD_CHARACTER = re.compile("[^\x09\x0a\x0d\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _SEPARATOR = re.compile(r"^---(?=[ \t#\r\n]|\Z)", re.MULTILINE)
-_CONTENT = re.compile(r"^(?!\s*(#|%|\.\.\.\s*$|$))", re.MULTILINE)
+CONTENT = re.compile(r"^(?!\s*(#|%|\.\.\.\s*$|$))", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,15 +32,14 @@ class Limits:
 
     most_bytes: int = 4 * 1024 * 1024
     most_documents: int = 1_000
-    most_nodes: int = 200_000
+    most_nodes: int = 60_000
     most_depth: int = 100
 
 
-@dataclass(frozen=True, slots=True)
-class Spot:
-    """A place in the text: ``index`` counts characters from 0, line and column count from 1."""
+class Spot(NamedTuple):
+    """A place in the text: ``at`` counts characters from 0, line and column count from 1."""
 
-    index: int
+    at: int
     line: int
     column: int
 
@@ -152,7 +152,7 @@ def key_text(key: Tree) -> str:
 
 def scalar_value(node: Tree) -> Any:
     """The value of a scalar as kubectl reads it."""
-    tag = node.tag.removeprefix(_PREFIX) if node.tag else None
+    tag = node.tag.removeprefix(PREFIX) if node.tag else None
     if tag in {"str", "binary"} or (not node.plain and tag is None):
         return node.text
     return resolve(node.text)
@@ -190,25 +190,23 @@ class _Builder:
                 merged.update(self.merge(value, depth))
             else:
                 pairs.append((key_text(key), self.build(value, depth + 1)))
-        names = [name for name, _ in pairs]
-        doubles = (
-            tuple(dict.fromkeys(name for name in names if names.count(name) > 1)) if _repeats(names) else ()
-        )
-        return ParsedObject({**merged, **dict(pairs)}, doubles)
+        values = dict(pairs)
+        doubles: tuple[str, ...] = ()
+        if len(values) < len(pairs):
+            counts = Counter(name for name, _ in pairs)
+            doubles = tuple(name for name, count in counts.items() if count > 1)
+        return ParsedObject({**merged, **values} if merged else values, doubles)
 
     def merge(self, value: Tree, depth: int) -> dict[str, Any]:
         built = self.build(value, depth + 1)
         parts = built if isinstance(built, list) else [built]
+        self.seen += sum(len(part) for part in parts if isinstance(part, dict))
         result: dict[str, Any] = {}
         for part in reversed(parts):
             if not isinstance(part, dict):
                 raise TextProblem("yaml-syntax", "Only mappings can be merged with <<.", value.start)
             result.update(part)
         return result
-
-
-def _repeats(names: list[str]) -> bool:
-    return len(set(names)) < len(names)
 
 
 def too_deep(spot: Spot, limits: Limits) -> TextProblem:
@@ -221,6 +219,21 @@ def read_documents(text: str, limits: Limits | None = None) -> Iterator[Document
     Raises TextProblem where nothing of the text can be trusted: too large, not text, too many documents.
     """
     bounds = limits or Limits()
+    ensure_readable(text, bounds)
+    count = 0
+    for start, end in chunks(text):
+        chunk = text[start:end]
+        if not CONTENT.search(chunk):
+            continue
+        if count >= bounds.most_documents:
+            message = f"The text has more than {bounds.most_documents:,} documents."
+            raise TextProblem("too-many-documents", message, spot_at(text, start), fix="Split it.")
+        yield _read_chunk(text, chunk, start, count, bounds)
+        count += 1
+
+
+def ensure_readable(text: str, bounds: Limits) -> None:
+    """Raise TextProblem for a text that is too large or holds what YAML does not allow."""
     if len(text) > bounds.most_bytes or len(text.encode("utf-8", "surrogatepass")) > bounds.most_bytes:
         size = f"{bounds.most_bytes // 1024:,} KiB"
         raise TextProblem("too-large", f"The text is larger than {size}.", fix="Split it into smaller files.")
@@ -231,19 +244,9 @@ def read_documents(text: str, limits: Limits | None = None) -> Iterator[Document
         raise TextProblem(
             "not-text", f"The text holds the character {shown}, which YAML does not allow.", spot
         )
-    count = 0
-    for start, end in _chunks(text):
-        chunk = text[start:end]
-        if not _CONTENT.search(chunk):
-            continue
-        if count >= bounds.most_documents:
-            message = f"The text has more than {bounds.most_documents:,} documents."
-            raise TextProblem("too-many-documents", message, spot_at(text, start), fix="Split it.")
-        yield _read_chunk(text, chunk, start, count, bounds)
-        count += 1
 
 
-def _chunks(text: str) -> Iterator[tuple[int, int]]:
+def chunks(text: str) -> Iterator[tuple[int, int]]:
     """Split at separator lines, as kubectl does before it parses."""
     start = 0
     for match in _SEPARATOR.finditer(text):
@@ -292,7 +295,7 @@ class _Composer:
     count: int = 0
 
     def compose(self, body: str) -> Tree:
-        loader = _Loader(body)
+        loader = LOADER(body)
         try:
             while loader.check_event():
                 self.take(loader.get_event())
@@ -306,13 +309,13 @@ class _Composer:
         return Spot(mark.index + self.offset, mark.line + self.lines + 1, mark.column + 1)
 
     def take(self, event: Any) -> None:
-        name = type(event).__name__
-        if name == "ScalarEvent":
+        kind_of = type(event)
+        if kind_of is yaml.ScalarEvent:
             self.add(self.scalar(event))
-        elif name == "AliasEvent":
+        elif kind_of is yaml.AliasEvent:
             self.add(self.alias(event))
-        elif name in {"MappingStartEvent", "SequenceStartEvent"}:
-            kind = "map" if name == "MappingStartEvent" else "list"
+        elif kind_of is yaml.MappingStartEvent or kind_of is yaml.SequenceStartEvent:
+            kind = "map" if kind_of is yaml.MappingStartEvent else "list"
             node = Tree(
                 kind, self.spot(event.start_mark), self.spot(event.end_mark), flow=bool(event.flow_style)
             )
@@ -322,11 +325,11 @@ class _Composer:
             self.keys.append(None)
             if len(self.open) > self.limits.most_depth:
                 raise too_deep(node.start, self.limits)
-        elif name in {"MappingEndEvent", "SequenceEndEvent"}:
+        elif kind_of is yaml.MappingEndEvent or kind_of is yaml.SequenceEndEvent:
             node = self.open.pop()
             self.keys.pop()
             node.end = self.closing(node, event)
-        elif name == "DocumentStartEvent" and self.root is not None:
+        elif kind_of is yaml.DocumentStartEvent and self.root is not None:
             raise TextProblem("yaml-syntax", "A second document starts here.", self.spot(event.start_mark))
 
     def closing(self, node: Tree, event: Any) -> Spot:
@@ -362,10 +365,12 @@ class _Composer:
             text = f"The document has more than {self.limits.most_nodes:,} values."
             raise TextProblem("too-large", text, node.start)
         tag = event.tag
-        if tag and tag != "!" and tag.removeprefix(_PREFIX) not in _TAGS:
+        if tag is None and event.anchor is None:
+            return
+        if tag and tag != "!" and tag.removeprefix(PREFIX) not in TAGS:
             text = f"The tag {tag!r} asks for an object; only plain data is read."
             raise TextProblem("yaml-tag", text, node.start, fix="Remove the tag.")
-        node.tag = tag if tag != "!" else _PREFIX + "str"
+        node.tag = tag if tag != "!" else PREFIX + "str"
         if event.anchor:
             node.anchor = event.anchor
             self.anchors[event.anchor] = node
