@@ -103,6 +103,9 @@ def up(options: UpOptions | None = None) -> dict[str, Any]:
     lock = _lock(folder)
     try:
         present = _facts(folder)
+        if present is not None and not _answers(present):
+            _end(present)  # one of its parts was killed and the rest is about to follow
+            present = None
         if present is not None:
             if _comparable(present["options"]) == _comparable(_described(options)):
                 return _status(folder, options.name)
@@ -126,14 +129,7 @@ def down(name: str = "default", *, folder: str | Path | None = None) -> bool:
     if facts is None:
         swept = sweep_leftovers(path) if path.is_dir() else 0
         return swept > 0
-    deadline = time.monotonic() + _STOP_SECONDS
-    send(facts["pid"], signal.SIGTERM, expected=facts["identity"])
-    while identity(facts["pid"]) == facts["identity"]:
-        if time.monotonic() > deadline:
-            send(facts["pid"], signal.SIGKILL, expected=facts["identity"])
-            break
-        time.sleep(0.01)
-        _reap(facts["pid"])
+    _end(facts)
     sweep_leftovers(path)
     _clean(path)
     return True
@@ -165,6 +161,22 @@ def _status(folder: Path, name: str) -> dict[str, Any]:
         "pods": _count_pods(Path(facts["kubeconfig"])),
         "state_file": facts["options"]["state_file"],
     }
+
+
+def _answers(facts: Mapping[str, Any]) -> bool:
+    return _count_pods(Path(facts["kubeconfig"])) is not None
+
+
+def _end(facts: Mapping[str, Any]) -> None:
+    """End the supervisor, and with it the cluster; kill it when it takes too long."""
+    deadline = time.monotonic() + _STOP_SECONDS
+    send(facts["pid"], signal.SIGTERM, expected=facts["identity"])
+    while identity(facts["pid"]) == facts["identity"]:
+        if time.monotonic() > deadline:
+            send(facts["pid"], signal.SIGKILL, expected=facts["identity"])
+            break
+        time.sleep(0.01)
+        _reap(facts["pid"])
 
 
 def _refuse_root(options: UpOptions) -> None:
@@ -225,8 +237,8 @@ def _facts(folder: Path) -> dict[str, Any] | None:
 def _clean(folder: Path) -> None:
     for name in ("cluster.json", *_GENERATED):
         (folder / name).unlink(missing_ok=True)
-    for name in ("pki", "pods"):
-        shutil.rmtree(folder / name, ignore_errors=True)
+    for path in (folder / "pki", *folder.glob("pods-*")):
+        shutil.rmtree(path, ignore_errors=True)
 
 
 def _launch(folder: Path, options: UpOptions) -> None:

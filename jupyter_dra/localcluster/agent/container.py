@@ -13,6 +13,7 @@ from typing import Any
 from jupyter_dra.localcluster.agent import tree
 from jupyter_dra.localcluster.agent.logs import LogFile
 from jupyter_dra.localcluster.agent.process import Command, RunningProcess, start
+from jupyter_dra.localcluster.agent.sweeping import Sweeper
 from jupyter_dra.localcluster.recorder import now_text
 
 Object = dict[str, Any]
@@ -52,7 +53,9 @@ class Outcome:
 class Container:
     """The life of one container: at most one process at a time, its log of this and of the last run."""
 
-    def __init__(self, spec: Mapping[str, Any], pod_uid: str, mark: str, logs: Path) -> None:
+    def __init__(
+        self, spec: Mapping[str, Any], pod_uid: str, mark: str, logs: Path, sweeper: Sweeper
+    ) -> None:
         self.spec = spec
         self.name: str = spec["name"]
         self.mark = mark
@@ -67,6 +70,7 @@ class Container:
         self.out_of_memory = False
         self.message_file: Path | None = None
         self._logs = logs
+        self._sweeper = sweeper
         self._pod_uid = pod_uid
         self._runs = 0
 
@@ -117,7 +121,7 @@ class Container:
         if self.process is None:
             raise RuntimeError(f"container {self.name} has no process")
         code = await self.process.wait()
-        tree.end(tree.members([self.process.pid], self.mark))
+        await self._sweeper.clean(self.process.pid, self.mark)
         if self.log is not None:
             self.log.finish()
         reason = "Completed" if code == 0 else "Error"
@@ -146,19 +150,18 @@ class Container:
             self.process.signal(number)
 
     def kill(self) -> None:
-        """End the process and everything it started."""
-        if self.process is not None and self.process.exit_code is None:
-            tree.end(tree.members([self.process.pid], self.mark))
+        """End the process; ``wait`` then ends everything it started."""
+        if self.process is not None:
             self.process.signal(signal.SIGKILL)
 
     def freeze(self, *, stop: bool = True) -> None:
         """Stop or continue all processes of the container: what a hung node looks like."""
         if self.process is not None:
             number = signal.SIGSTOP if stop else signal.SIGCONT
-            tree.end(tree.members([self.process.pid], self.mark), number)
+            tree.end(tree.members(self.process.pid, self.mark), number)
 
     def members(self) -> set[int]:
-        return tree.members([self.process.pid]) if self.running and self.process is not None else set()
+        return tree.members(self.process.pid) if self.running and self.process is not None else set()
 
     def close(self) -> None:
         for log in (self.log, self.previous_log):

@@ -70,7 +70,7 @@ def _family(root: int) -> set[int]:
             threads = os.listdir(f"/proc/{pid}/task")
         except OSError:
             if not os.path.isdir("/proc/self"):
-                return tree.members([root])
+                return tree.members(root)
             continue
         for thread in threads:
             try:

@@ -40,23 +40,23 @@ def serve(arguments: argparse.Namespace, on_folder: Callable[[Path], None]) -> i
         die_with_parent()
     folder: Path = arguments.dir
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    shutil.rmtree(folder / "pods", ignore_errors=True)
-    (folder / "pods").mkdir(mode=0o700)
+    pods = folder / f"pods-{arguments.mark}"
+    pods.mkdir(mode=0o700)
     memory = memory_folder(arguments.mark)
     memory.mkdir(mode=0o700)
     on_folder(memory)
-    on_folder(folder / "pods")
+    on_folder(pods)
     try:
-        return asyncio.run(_run(arguments, memory))
+        return asyncio.run(_run(arguments, pods, memory))
     except DRAError as error:
         print(error.message, file=sys.stderr)
         return 1
     finally:
         shutil.rmtree(memory, ignore_errors=True)
-        shutil.rmtree(folder / "pods", ignore_errors=True)
+        shutil.rmtree(pods, ignore_errors=True)
 
 
-async def _run(arguments: argparse.Namespace, memory: Path) -> int:
+async def _run(arguments: argparse.Namespace, pods: Path, memory: Path) -> int:
     stopping = _stop_signals(watch_stdin=arguments.lifeline)
     inventory = _inventory(arguments.inventory)
     needed = (arguments.kubeconfig, arguments.tls_cert, arguments.tls_key, arguments.client_ca)
@@ -67,7 +67,7 @@ async def _run(arguments: argparse.Namespace, memory: Path) -> int:
         return 0
     await waiting
     options = AgentOptions(
-        folder=arguments.dir,
+        folder=pods,
         memory_folder=memory,
         mark=f"{arguments.mark}/",
         workdir=arguments.workdir,

@@ -10,6 +10,7 @@ from typing import Any
 
 from jupyter_dra.localcluster.agent.addresses import AddressPool
 from jupyter_dra.localcluster.agent.images import ImageTable
+from jupyter_dra.localcluster.agent.sweeping import Sweeper
 from jupyter_dra.localcluster.client import Client, Object
 from jupyter_dra.localcluster.drivers import DeviceDrivers
 from jupyter_dra.localcluster.kinds import CONFIG_MAPS, SECRETS, SERVICE_ACCOUNTS
@@ -49,6 +50,7 @@ class Surroundings:
     drivers: DeviceDrivers
     recorder: Recorder
     addresses: AddressPool
+    sweeper: Sweeper = field(default_factory=Sweeper)
 
     async def secret(self, namespace: str, name: str) -> Object | None:
         return await self.client.find(SECRETS, name, namespace)

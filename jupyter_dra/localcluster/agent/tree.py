@@ -9,7 +9,7 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 MARK = "JUPYTER_DRA_POD"
@@ -60,40 +60,44 @@ def everyone() -> Iterator[ProcessFacts]:
             yield found
 
 
-def members(roots: Iterable[int], mark: str | None = None) -> set[int]:
-    """Return the live processes that descend from ``roots``, share their session, or carry the mark.
+def members(root: int, mark: str | None = None) -> set[int]:
+    """Return the live processes that descend from ``root``, share its session, or carry the mark.
 
     Args:
-        roots: pids that lead sessions of their own; they may be dead.
+        root: pid that leads a session of its own; it may be dead.
         mark: value of the ``JUPYTER_DRA_POD`` variable; None looks at parentage and session only.
     """
-    if sys.platform != "linux":
-        return _members_portable(set(roots), mark)
+    return members_of_all({root: mark})
+
+
+def members_of_all(roots: Mapping[int, str | None]) -> set[int]:
+    """Return the members of several roots (pid → mark) by one look at the machine's processes."""
     wanted = set(roots)
+    marks = {mark for mark in roots.values() if mark is not None}
+    if sys.platform != "linux":
+        return _members_portable(wanted, lambda value: value in marks)
     listing = [item for item in everyone() if item.state not in "ZX"]
     found = {item.pid for item in listing if item.pid in wanted or item.session in wanted}
     grown = True
     while grown:
-        more = {item.pid for item in listing if item.parent in found | wanted} - found
+        more = {item.pid for item in listing if item.parent in found or item.parent in wanted} - found
         found |= more
         grown = bool(more)
-    if mark is not None:
-        found |= {item.pid for item in listing if item.pid not in found and _carries(item.pid, mark)}
+    if marks:
+        texts = {f"{MARK}={mark}".encode() for mark in marks}
+        others = (item.pid for item in listing if item.pid not in found)
+        found |= {pid for pid in others if not texts.isdisjoint(_environment(pid))}
     return found - {os.getpid()}
 
 
 def marked(prefix: str) -> set[int]:
     """Return the processes whose mark starts with ``prefix``: all pods of one agent."""
     if sys.platform != "linux":
-        return _members_portable(set(), prefix, whole=False)
+        return _members_portable(set(), lambda value: value.startswith(prefix))
     needle = f"{MARK}={prefix}".encode()
     return {item.pid for item in everyone() if any(e.startswith(needle) for e in _environment(item.pid))} - {
         os.getpid()
     }
-
-
-def _carries(pid: int, mark: str) -> bool:
-    return f"{MARK}={mark}".encode() in _environment(pid)
 
 
 def _environment(pid: int) -> list[bytes]:
@@ -104,16 +108,15 @@ def _environment(pid: int) -> list[bytes]:
         return []
 
 
-def _members_portable(roots: set[int], mark: str | None, *, whole: bool = True) -> set[int]:
+def _members_portable(roots: set[int], marked: Callable[[str], bool]) -> set[int]:
     import psutil  # stdlib cannot list processes outside Linux
 
     found: set[int] = set()
     for process in psutil.process_iter():
         try:
-            value = process.environ().get(MARK, "") if mark is not None else ""
-            if (mark is not None and (value == mark if whole else value.startswith(mark))) or (
-                process.pid in roots or any(parent.pid in roots for parent in process.parents())
-            ):
+            value = process.environ().get(MARK)
+            by_mark = value is not None and marked(value)
+            if by_mark or process.pid in roots or any(parent.pid in roots for parent in process.parents()):
                 found.add(process.pid)
         except psutil.Error:
             continue

@@ -50,7 +50,7 @@ class PodWorker:
         self.devices: tuple[PreparedDevice, ...] = ()
         self.pod_ip = ""
         self._around = around
-        self.folder = around.options.folder / "pods" / self.uid
+        self.folder = around.options.folder / self.uid
         self.memory_folder = around.options.memory_folder / short_id
         self._mark = f"{around.options.mark}{self.uid}"
         spec = pod["spec"]
@@ -73,7 +73,8 @@ class PodWorker:
             self._leaving.set()
 
     def _container(self, spec: Object) -> Container:
-        return Container(spec, self.uid, f"{self._mark}/{spec['name']}", self.folder / "logs")
+        mark = f"{self._mark}/{spec['name']}"
+        return Container(spec, self.uid, mark, self.folder / "logs", self._around.sweeper)
 
     @property
     def all_containers(self) -> list[Container]:
