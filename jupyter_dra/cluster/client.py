@@ -263,20 +263,21 @@ async def connect(
 
 
 async def ensure_created(
-    client: KubeClient, obj: Mapping[str, Any], *, proof: str, timeout: float = CREATE_PATIENCE
+    client: KubeClient, obj: Mapping[str, Any], *, proof: str, timeout: float | None = None
 ) -> dict[str, Any]:
     """Create ``obj`` also when an answer gets lost on the way, without ever taking a stranger's object.
 
     Args:
         proof: an annotation key whose value in ``obj`` is unguessable; an object that is already there under
             this name is ours only if it carries the same value (threat T30).
-        timeout: seconds in which a faulty server is asked again.
+        timeout: seconds in which a faulty server is asked again; None means `CREATE_PATIENCE`.
 
     Raises:
         ConflictError: ``exists`` when the name belongs to somebody else's object.
     """
     kind, meta = str(obj["kind"]), obj["metadata"]
-    deadline, pause, unsure = time.monotonic() + timeout, 0.05, False
+    patience = CREATE_PATIENCE if timeout is None else timeout
+    deadline, pause, unsure = time.monotonic() + patience, 0.05, False
     while True:
         try:
             return await client.create(obj)

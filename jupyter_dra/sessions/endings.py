@@ -109,7 +109,9 @@ def reason_of_pod(pod: Mapping[str, Any]) -> Reason | None:
     if finished and finished.get("reason") == "OOMKilled":
         return reason("out-of-memory", exit_code=exit_code)
     if told is not None:
-        return told
+        # podside says "stopped" for any SIGTERM; without our own wish somebody deleted the pod.
+        deleted = told.code == "stopped" and pod["metadata"].get("deletionTimestamp")
+        return reason("pod-deleted", exit_code=exit_code) if deleted else told
     if finished and finished.get("reason") in ("StartError", "ContainerCannotRun"):
         return reason("image", detail=finished.get("message"), exit_code=exit_code)
     if status.get("reason") in ("UnexpectedAdmissionError", "OutOfcpu", "OutOfmemory", "NodeAffinity"):

@@ -99,6 +99,8 @@ async def _cancel_all() -> None:
         task.cancel()
     await asyncio.gather(*tasks, return_exceptions=True)
     await asyncio.get_running_loop().shutdown_asyncgens()
+    # Aborted connections close their sockets in the next rounds of the loop.
+    await asyncio.sleep(0.01)
     # Aborted transports are closed by callbacks of the next turns.
     for _ in range(3):
         await asyncio.sleep(0)

@@ -95,7 +95,7 @@ class _Follower:
     def _why(self, failure: Reason) -> Reason:
         """What podside said beats a bare exit code; what the cluster said beats podside."""
         general = failure.code in ("crashed", "exited", "pod-deleted")
-        if self.told is not None and general:
+        if self.told is not None and general and self.told.code != "stopped":
             return self.told
         if self.death is not None and failure.code == "exited":
             return self.death

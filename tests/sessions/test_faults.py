@@ -30,7 +30,10 @@ def test_a_launch_survives_one_failed_creation(place: Place, resource: str, faul
 
 
 @pytest.mark.parametrize("resource", ["resourceclaims", "secrets", "pods"])
-def test_a_launch_that_cannot_be_made_is_undone(place: Place, resource: str) -> None:
+def test_a_launch_that_cannot_be_made_is_undone(
+    place: Place, resource: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("jupyter_dra.cluster.client.CREATE_PATIENCE", 1.0)
     service = place.service()
     place.faults(fail={"status": 500, "after": True, "count": 50, "verb": "create", "resource": resource})
     place.faults(fail={"status": 403, "count": 50, "verb": "get", "resource": resource})
