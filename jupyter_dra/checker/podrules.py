@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from jupyter_dra.checker.findings import ERROR, HINT, WARNING, Finding
@@ -182,7 +183,6 @@ def _device_resources(subject: Subject, has_claims: bool, world: World, target: 
         for name, entry in world.classes.items()
         if dig(entry, ("spec",)).get("extendedResourceName")
     }
-    minor = int(target.split(".")[1])
     for steps, container in containers(subject):
         for resource, amount in device_limits(container).items():
             where = (*steps, "resources", "limits", resource)
@@ -199,23 +199,24 @@ def _device_resources(subject: Subject, has_claims: bool, world: World, target: 
                     repair=("drop-resource", steps, resource),
                 )
             else:
-                yield _extended(subject, where, steps, resource, amount, named, world, minor, target)
+                yield _extended(subject, Asked(resource, amount, steps, where), named, world, target)
 
 
-def _extended(
-    subject: Subject,
-    where: Steps,
-    container: Steps,
-    resource: str,
-    amount: Any,
-    named: Mapping[str, str],
-    world: World,
-    minor: int,
-    target: str,
-) -> Finding:
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A plugin's resource a container asks for, and where it stands."""
+
+    resource: str
+    amount: Any
+    container: Steps
+    where: Steps
+
+
+def _extended(subject: Subject, asked: Asked, named: Mapping[str, str], world: World, target: str) -> Finding:
+    resource, amount, where = asked.resource, asked.amount, asked.where
     plugin = any(resource in resources for resources in world.plugins.values())
-    repair = ("to-claim", container, resource)
-    if resource in named and minor >= 36:
+    repair = ("to-claim", asked.container, resource)
+    if resource in named and int(target.split(".")[1]) >= 36:
         return subject.finding(
             "extended-resource",
             HINT,

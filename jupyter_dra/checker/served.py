@@ -160,6 +160,8 @@ def _not_served(subject: Subject, target: str) -> Iterator[Finding]:
     if stand == "on":
         return
     where: Steps = ("apiVersion",)
+    has_v1 = versions.served("v1", subject.kind, target) == "on"
+    repair = "migrate" if has_v1 and subject.version.startswith("v1beta") else None
     if stand in {"gone", "unknown"}:
         yield subject.finding(
             "version-not-served",
@@ -169,18 +171,19 @@ def _not_served(subject: Subject, target: str) -> Iterator[Finding]:
             server=ServerText(
                 404, f'no matches for kind "{subject.kind}" in version "{subject.api_version}"'
             ),
-            fix=f"Write {GROUP}/v1." if target != "1.37" or subject.version != "v1" else None,
-            repair="migrate" if subject.version.startswith("v1beta") else None,
+            fix=f"Write {GROUP}/v1." if has_v1 else "Ask the admin which versions the cluster serves.",
+            repair=repair,
         )
         return
+    on = f"{GROUP}/v1 is on since 1.{versions.V1_SINCE.get(subject.kind, versions.OLDEST)}"
     yield subject.finding(
         "version-old",
         WARNING,
-        f"{subject.api_version} is off by default on Kubernetes {target}; {GROUP}/v1 is on since 1.34.",
+        f"{subject.api_version} is off by default on Kubernetes {target}; {on}.",
         where,
         why="Beta versions of this group need --runtime-config on the API server and will be removed.",
-        fix=f"Migrate to {GROUP}/v1; the checker can do it.",
-        repair="migrate",
+        fix=f"Migrate to {GROUP}/v1; the checker can do it." if repair else None,
+        repair=repair,
     )
 
 

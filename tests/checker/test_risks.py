@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from jupyter_dra.checker import check
+from jupyter_dra.claims import Requirement, build_claim
 from jupyter_dra.planner import Inventory
 
 from .conftest import codes, found, only
@@ -289,3 +290,34 @@ def test_pools_that_do_not_add_up_are_told() -> None:
     other = {**slice_, "metadata": {"name": "t"}}
     assert only(check([slice_]), "pool-incomplete").severity == "warning"
     assert only(check([slice_, other]), "device-duplicate").severity == "error"
+
+
+@pytest.mark.parametrize(
+    "wish",
+    [
+        {"tier": "gpu.nvidia.com"},
+        {"tier": "gpu.nvidia.com", "vram": "80GB", "architecture": ["Hopper", "Blackwell"], "count": 2},
+        {"tier": "gpu.nvidia.com", "product": "A100", "or_else": [{"product": "L4", "count": 2}]},
+        {
+            "tier": "gpu.nvidia.com",
+            "compute_capability": ">=8.0",
+            "near": [{"tier": "rdma-nic"}],
+            "align": "pcieRoot",
+        },
+        {"tier": "gpu.nvidia.com", "share": {"strategy": "time-slicing"}},
+        {"tier": "mig.nvidia.com", "share": {"profile": "1g.10gb"}},
+    ],
+)
+def test_claims_we_build_have_nothing_to_find(wish: dict[str, Any]) -> None:
+    built = build_claim(Requirement.from_dict(wish), name="c", namespace="team-a")
+    serious = [finding for finding in check([built]).findings if finding.severity != "hint"]
+    assert serious == []
+
+
+def test_a_taint_rule_is_migrated_only_where_v1_has_it() -> None:
+    rule = "apiVersion: resource.k8s.io/v1beta2\nkind: DeviceTaintRule\nmetadata: {name: r}\nspec:\n"
+    rule += "  deviceSelector: {driver: gpu.example.com}\n  taint: {key: broken, effect: NoSchedule}\n"
+    assert "apiVersion: resource.k8s.io/v1\n" in str(check(rule, fix=True, target="1.37").fixed)
+    assert check(rule, fix=True, target="1.36").fixed == rule
+    newest = rule.replace("v1beta2", "v1")
+    assert only(check(newest, target="1.36"), "version-not-served").server is not None
