@@ -70,6 +70,10 @@ examples: $(VENV)/.test ## run the example notebooks on the local cluster
 package: $(VENV)/.test ## build sdist and wheel, install the wheel where there is no Node, look at it
 	$(BIN)/python tools/check_wheel.py
 
+.PHONY: binder
+binder: $(VENV)/.test ## run the Binder scripts in a clean environment
+	$(BIN)/python tools/check_binder.py
+
 .PHONY: bench bench-selectors bench-planner
 bench: bench-selectors bench-planner ## measure everything design.md promises
 	$(BIN)/python -m tests.perf.bench_product
