@@ -51,7 +51,8 @@ c.KubeSpawner.cpu_guarantee = 0.5
 c.KubeSpawner.mem_limit = "16G"
 c.KubeSpawner.mem_guarantee = "1G"
 
-# Profiles may carry devices too, under `dra`; two choices put two claims side by side. Contradictions stop the hub here.
+# Profiles may carry devices too, under `dra`; two choices put two claims side by side. A list that contradicts
+# itself stops the hub here.
 profiles: list[dict] = []
 check_profiles(profiles)
 c.KubeSpawner.profile_list = profiles
