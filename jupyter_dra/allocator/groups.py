@@ -67,6 +67,12 @@ class GroupIndex:
         if signature is not None and not self._groups[signature].drop(name):
             del self._groups[signature]
 
+    def names(self) -> set[str]:
+        return set(self._signature)
+
+    def __len__(self) -> int:
+        return len(self._signature)
+
     def clear(self) -> None:
         self._groups.clear()
         self._signature.clear()

@@ -11,6 +11,7 @@ from typing import Any
 from jupyter_dra.allocator.attempt import Attempt, NodeView
 from jupyter_dra.allocator.features import Features
 from jupyter_dra.allocator.groups import GroupIndex, NodeGroup
+from jupyter_dra.allocator.inferred import inferred_nodes
 from jupyter_dra.allocator.kinds import DeviceEntry, KindTable
 from jupyter_dra.allocator.matching import SelectorTable
 from jupyter_dra.allocator.occupancy import Hold, PoolState, holds_of
@@ -23,6 +24,7 @@ from jupyter_dra.model import DeviceClass, DeviceID, DeviceTaintRule, ResourceCl
 __all__ = ["ClusterState"]
 
 _KEPT_ATTEMPTS = 64
+_NO_LABELS: Mapping[str, str] = {}
 PoolKey = tuple[str, str]
 
 
@@ -60,6 +62,7 @@ class ClusterState:
         self._views_by_pool: dict[PoolKey, dict[int, PoolView]] = {}
         self._nodes_by_pool: dict[PoolKey, set[str]] = {}
         self._counted: dict[PoolKey, tuple[int, ...]] = {}
+        self._inferred: dict[str, Mapping[str, str]] | None = None
         self._orders: dict[str, int] = {}
         self._tags: dict[str, str] = {}
         self._index = GroupIndex()
@@ -97,7 +100,8 @@ class ClusterState:
         if held:
             self._claims[typed.key] = tuple(id for id, _ in held)
             for id, hold in held:
-                self.holds[id] = (*self.holds.get(id, ()), hold)
+                held_now = (*self.holds.get(id, ()), hold)
+                self.holds[id] = tuple(sorted(held_now, key=lambda hold: hold.claim))
             self._refresh({(id.driver, id.pool) for id, _ in held})
         self.revision += 1
 
@@ -148,19 +152,21 @@ class ClusterState:
         """All nodes: those that were set, else those that slices name."""
         return list(self._known_nodes())
 
-    def _known_nodes(self) -> Mapping[str, object]:
+    def _known_nodes(self) -> Mapping[str, Mapping[str, str]]:
         if self._explicit_nodes:
             return self._labels
-        names: dict[str, object] = dict.fromkeys(self._by_node)
-        for slice in self._unbound.values():
-            for device in slice.devices if slice.per_device else ():
-                name = device.kind.scope.node_name
-                if name is not None:
-                    names[name] = None
-        return names
+        if not self._unbound:
+            return self._inferred_locally()
+        if self._inferred is None:
+            self._inferred = inferred_nodes(self._by_node, self._unbound.values())
+        return self._inferred
+
+    def _inferred_locally(self) -> Mapping[str, Mapping[str, str]]:
+        return dict.fromkeys(self._by_node, _NO_LABELS)
 
     def labels(self, node: str) -> Mapping[str, str]:
-        return self._labels.get(node, {})
+        known = self._labels if self._explicit_nodes or not self._unbound else self._known_nodes()
+        return known.get(node, _NO_LABELS)
 
     def node(self, name: str) -> NodeView:
         """The node's pools with their present occupancy; an unknown node has those that every node has."""
@@ -190,6 +196,9 @@ class ClusterState:
             else:
                 self._index.remove(name)
         self._touched.clear()
+        if len(self._index) != len(names):
+            for name in self._index.names().difference(names):
+                self._index.remove(name)
         return self._index.groups()
 
     def foreign_node(self, name: str, labels: Mapping[str, str]) -> NodeView:
@@ -366,6 +375,7 @@ class ClusterState:
         self.revision += 1
 
     def _forget_node(self, name: str) -> None:
+        self._inferred = None
         if self._touched is not None:
             self._touched.add(name)
         view = self._views.pop(name, None)
@@ -387,6 +397,7 @@ class ClusterState:
 
     def _forget_all_nodes(self) -> None:
         self._touched = None
+        self._inferred = None
         self._views.clear()
         self._shared_views.clear()
         self._views_by_pool.clear()

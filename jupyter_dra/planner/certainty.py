@@ -79,4 +79,4 @@ def incomplete_pools(groups: Iterable[NodeGroup], matches: MatchTable) -> list[t
         for pool in group.sample.pools:
             if pool.incomplete and (not pool.devices or any(map(matches.matches, pool.devices))):
                 found[pool.key] = None
-    return list(found)
+    return sorted(found)

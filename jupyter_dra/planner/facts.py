@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from jupyter_dra.allocator import ClusterState, DeviceEntry, DeviceKind
 from jupyter_dra.claims import ClassFacts, labels
 from jupyter_dra.planner.naming import DeviceFacts, facts_of_device
+from jupyter_dra.planner.permission import class_refusal
 
 if TYPE_CHECKING:
     from jupyter_dra.planner.inventory import Inventory
@@ -49,31 +51,32 @@ def matching_kinds(inventory: Inventory, selectors: Iterable[str]) -> set[int]:
     }
 
 
-def class_facts(inventory: Inventory) -> tuple[ClassFacts, ...]:
+def class_facts(inventory: Inventory, namespace: str) -> tuple[ClassFacts, ...]:
     """What each class covers here; a class that covers nothing is judged by the catalog of known devices."""
-    found = []
-    for name, raw in inventory.classes.items():
-        numbers = matching_kinds(inventory, inventory.state.classes[name].selectors)
-        if not numbers:
-            found.append(ClassFacts.from_class(raw))
-            continue
-        annotations: dict[str, Any] = (raw.get("metadata") or {}).get("annotations") or {}
-        kinds = [inventory.state.kinds.kinds[number] for number in sorted(numbers)]
-        facts = [inventory.facts.of(kind) for kind in kinds]
-        memory = [fact.memory_bytes for fact in facts if fact.memory_bytes]
-        found.append(
-            ClassFacts(
-                name=name,
-                drivers=tuple(dict.fromkeys(kind.driver for kind in kinds)),
-                device_kind=device_kind_of(facts),
-                min_bytes=min(memory, default=None),
-                max_bytes=max(memory, default=None),
-                display_name=annotations.get(labels.DISPLAY_NAME),
-                hidden=annotations.get(labels.HIDDEN) == "true",
-                memory_key=_memory_key(kinds),
-            )
-        )
-    return tuple(found)
+    return tuple(_facts_of_class(inventory, name, namespace) for name in inventory.classes)
+
+
+def _facts_of_class(inventory: Inventory, name: str, namespace: str) -> ClassFacts:
+    raw = inventory.classes[name]
+    refused = class_refusal(inventory, name, namespace)
+    numbers = matching_kinds(inventory, inventory.state.classes[name].selectors)
+    if not numbers:
+        return replace(ClassFacts.from_class(raw), refused=refused)
+    annotations: dict[str, Any] = (raw.get("metadata") or {}).get("annotations") or {}
+    kinds = [inventory.state.kinds.kinds[number] for number in sorted(numbers)]
+    facts = [inventory.facts.of(kind) for kind in kinds]
+    memory = [fact.memory_bytes for fact in facts if fact.memory_bytes]
+    return ClassFacts(
+        name=name,
+        drivers=tuple(dict.fromkeys(kind.driver for kind in kinds)),
+        device_kind=device_kind_of(facts),
+        min_bytes=min(memory, default=None),
+        max_bytes=max(memory, default=None),
+        display_name=annotations.get(labels.DISPLAY_NAME),
+        hidden=annotations.get(labels.HIDDEN) == "true",
+        refused=refused,
+        memory_key=_memory_key(kinds),
+    )
 
 
 def device_kind_of(facts: Iterable[DeviceFacts]) -> str:

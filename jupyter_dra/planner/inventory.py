@@ -155,9 +155,13 @@ class Inventory:
             self.cache[key] = make()
         return self.cache[key]
 
-    def class_facts(self) -> tuple[ClassFacts, ...]:
-        """The classes as the claim builder needs them, from the real devices."""
-        found: tuple[ClassFacts, ...] = self.cached("class-facts", lambda: class_facts(self))
+    def class_facts(self, namespace: str = "default") -> tuple[ClassFacts, ...]:
+        """The classes as the claim builder needs them, from the real devices.
+
+        Those that the namespace's quota or the user's groups refuse say so.
+        """
+        key = ("class-facts", namespace)
+        found: tuple[ClassFacts, ...] = self.cached(key, lambda: class_facts(self, namespace))
         return found
 
     def groups(self) -> list[NodeGroup]:

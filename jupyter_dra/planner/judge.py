@@ -11,8 +11,9 @@ from jupyter_dra.errors import AllocationError
 from jupyter_dra.model import NodeSelector
 from jupyter_dra.planner.certainty import Doubt, incomplete_pools, plugin_nodes, scales_from_zero
 from jupyter_dra.planner.facts import matching_kinds
+from jupyter_dra.planner.findings import Finding
 from jupyter_dra.planner.survey import Count, MatchTable, Survey, survey
-from jupyter_dra.planner.wish import Finding, Json, Wish
+from jupyter_dra.planner.wish import Json, Wish
 
 if TYPE_CHECKING:
     from jupyter_dra.planner.inventory import Inventory

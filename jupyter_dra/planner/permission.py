@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from jupyter_dra.claims import labels
 from jupyter_dra.errors import QuantityError
 from jupyter_dra.model import Quantity, ResourceClaim
 
 if TYPE_CHECKING:
     from jupyter_dra.planner.inventory import Inventory
 
-__all__ = ["Launch", "charges", "refusal"]
+__all__ = ["Launch", "charges", "class_refusal", "refusal"]
 
 Json = Mapping[str, Any]
 Launch = dict[str, Any]
@@ -56,6 +57,11 @@ def refusal(
     policy = limits.get("policy") or {}
     if policy and policy.get("allowed") is False:
         return _no("policy", {"message": policy.get("message"), "nearest": policy.get("nearest")})
+    for name in (key.removesuffix(_DEVICES) for key in charged if key.endswith(_DEVICES)):
+        if not _in_group(inventory, name):
+            groups = sorted(_groups_of(inventory, name))
+            message = f"Only group {' or '.join(groups)} may use {name}."
+            return _no("policy", {"message": message, "tier": name, "groups": groups, "nearest": None})
     asked = sum(amount for name, amount in charged.items() if name.endswith(_DEVICES))
     devices = limits.get("devices") or {}
     if devices.get("limit") is not None and int(devices.get("held") or 0) + asked > int(devices["limit"]):
@@ -72,6 +78,24 @@ def refusal(
     if counts and asked not in counts:
         return _no("policy", {"message": f"{asked} devices are not offered.", "counts": list(counts)})
     return _over_quota(inventory, charged, namespace)
+
+
+def class_refusal(inventory: Inventory, name: str, namespace: str) -> str | None:
+    """Why a class is of no use to this user at all: ``quota`` (nothing left), ``group``, or None."""
+    if not _in_group(inventory, name):
+        return "group"
+    return "quota" if _over_quota(inventory, {name + _DEVICES: 1}, namespace) else None
+
+
+def _in_group(inventory: Inventory, name: str) -> bool:
+    mine = inventory.visibility.groups
+    allowed = _groups_of(inventory, name)
+    return mine is None or not allowed or not allowed.isdisjoint(mine)
+
+
+def _groups_of(inventory: Inventory, name: str) -> set[str]:
+    notes = ((inventory.classes.get(name) or {}).get("metadata") or {}).get("annotations") or {}
+    return {group.strip() for group in str(notes.get(labels.GROUPS) or "").split(",") if group.strip()}
 
 
 def _over_quota(inventory: Inventory, charged: Mapping[str, int], namespace: str) -> Launch | None:

@@ -16,7 +16,8 @@ class Visibility:
     """Rights that decide how sure an answer is.
 
     ``claims``: ``all`` (every namespace), ``namespace`` (only ``namespaces``) or ``none``. ``user`` is the asking
-    user's full name, to tell their own sessions; ``names`` false withholds other people's names by policy.
+    user's full name, to tell their own sessions, ``groups`` their groups (None: not known); ``names`` false withholds
+    other people's names by policy.
     """
 
     slices: bool = True
@@ -26,6 +27,7 @@ class Visibility:
     names: bool = True
     namespaces: tuple[str, ...] = ()
     user: str | None = None
+    groups: tuple[str, ...] | None = None
 
     @staticmethod
     def read(given: Mapping[str, Any] | Visibility | None) -> Visibility:
@@ -44,6 +46,7 @@ class Visibility:
             names=bool(given.get("names", True)),
             namespaces=tuple(given.get("namespaces") or ()),
             user=given.get("user"),
+            groups=None if given.get("groups") is None else tuple(given["groups"]),
         )
 
     @property

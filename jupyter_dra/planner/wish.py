@@ -11,48 +11,14 @@ from jupyter_dra.claims import ClassFacts, Requirement, build_claim, requirement
 from jupyter_dra.errors import CELCompileError, InputError, RequirementError
 from jupyter_dra.model import ResourceClaim, qualified_name_problems
 from jupyter_dra.planner.admin_tiers import apply_admin_tier
+from jupyter_dra.planner.findings import Finding, advice
 
 if TYPE_CHECKING:
     from jupyter_dra.planner.inventory import Inventory
 
-__all__ = ["Finding", "Wish", "interpret"]
+__all__ = ["Wish", "interpret"]
 
 Json = Mapping[str, Any]
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """One problem of what was asked, in the contract's form; ``verdict`` is what it makes of the plan."""
-
-    code: str
-    message: str
-    path: str | None = None
-    fix: str | None = None
-    severity: str = "error"
-    verdict: str = "invalid"
-    claim: str | None = None
-
-    def as_dict(self) -> dict[str, Any]:
-        return {
-            "code": self.code,
-            "severity": self.severity,
-            "file": None,
-            "document": 0,
-            "item": None,
-            "object": {
-                "api_version": "resource.k8s.io/v1",
-                "kind": "ResourceClaim",
-                "namespace": None,
-                "name": self.claim,
-            },
-            "path": self.path,
-            "line": None,
-            "column": None,
-            "message": self.message,
-            "why": None,
-            "server": None,
-            "fix": self.fix,
-        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +60,7 @@ def _from_requirement(
         found = _from_claims(inventory, [requirement.claim], namespace)
         return replace(found, requirement=requirement)
     meant = apply_admin_tier(requirement, tiers)
-    classes = inventory.class_facts()
+    classes = inventory.class_facts(namespace)
     findings: tuple[Finding, ...] = ()
     try:
         claim = build_claim(meant, name=meant.name, namespace=namespace, classes=classes)
@@ -116,6 +82,7 @@ def _from_requirement(
         findings = (finding,)
         claim = build_claim(settled, name=meant.name, namespace=namespace, classes=classes)
     wish = _from_claims(inventory, [claim], namespace, built=True)
+    findings += tuple(advice(inventory, meant))
     return replace(wish, requirement=requirement, expressed=meant, findings=findings + wish.findings)
 
 

@@ -118,6 +118,8 @@ def codes(plan: Any) -> dict[str, int]:
 
 
 def adds_up(plan: Any) -> bool:
-    """Every device stands in one reason, or it is free and would do."""
-    usable = plan.counts["free_at_most"] if plan.verdict in ("fits", "unknown") else 0
-    return sum(codes(plan).values()) + usable == plan.counts["devices"]
+    """Every device stands in one reason, unless it is free on a node that fits."""
+    total, free = sum(codes(plan).values()), plan.counts["free_at_most"]
+    if plan.verdict in ("fits", "unknown"):
+        return bool(total <= plan.counts["devices"] <= total + free)
+    return bool(total == plan.counts["devices"])

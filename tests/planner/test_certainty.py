@@ -179,3 +179,49 @@ def test_a_quota_that_cannot_be_seen_is_said() -> None:
     plan = Inventory.from_objects(objects, {"quota": False}).plan({"tier": "gpu"})
     assert plan.verdict == "fits"
     assert doubts(plan) == ["quota-unknown"]
+
+
+def test_a_tier_of_another_group_is_not_offered_and_not_allowed() -> None:
+    objects = [
+        device_class("gpu", NVIDIA_CLASS, groups="vision, nlp"),
+        device_class("open", NVIDIA_CLASS),
+        slice_of("n1", [h100("gpu-0")]),
+    ]
+    inventory = Inventory.from_objects(objects, {"groups": ["audio"]})
+    named = inventory.plan({"tier": "gpu"})
+    assert named.launch["code"] == "policy"
+    assert named.launch["params"]["message"] == "Only group nlp or vision may use gpu."
+    unnamed = inventory.plan({"vram": "10GB"})
+    assert unnamed.launch["can"] == "yes"
+    assert set(unnamed.charges) == {
+        "count/resourceclaims.resource.k8s.io",
+        "open.deviceclass.resource.k8s.io/devices",
+    }
+    assert Inventory.from_objects(objects, {"groups": ["nlp"]}).plan({"tier": "gpu"}).launch["can"] == "yes"
+
+
+def test_a_tier_whose_quota_is_used_up_is_left_out_of_any_gpu() -> None:
+    objects = [
+        device_class("gpu", NVIDIA_CLASS),
+        device_class("open", NVIDIA_CLASS),
+        slice_of("n1", [h100("gpu-0")]),
+        quota(devices="8", used="8"),
+    ]
+    plan = Inventory.from_objects(objects).plan({"vram": "10GB"}, namespace="team-a")
+    assert "gpu.deviceclass.resource.k8s.io/devices" not in plan.charges
+    assert plan.launch["can"] == "yes"
+
+
+def test_a_literal_size_that_shuts_cards_out_is_warned_about() -> None:
+    inventory = Inventory.from_objects([device_class("gpu", NVIDIA_CLASS), slice_of("n1", [h100("gpu-0")])])
+    [finding] = inventory.plan({"tier": "gpu", "vram": "80Gi"}).findings
+    assert (finding["code"], finding["severity"]) == ("literal-size", "warning")
+    assert finding["fix"] == "Write 80GB to mean what is on the card."
+    assert inventory.plan({"tier": "gpu", "vram": "80GB"}).findings == []
+
+
+def test_aligning_on_what_a_driver_does_not_state_is_warned_about() -> None:
+    objects = [device_class("gpu", NVIDIA_CLASS), slice_of("n1", [h100("gpu-0"), h100("gpu-1")])]
+    plan = Inventory.from_objects(objects).plan({"tier": "gpu", "count": 2, "align": "numaNode"})
+    assert plan.verdict == "impossible"
+    assert [finding["code"] for finding in plan.findings] == ["attribute-missing"]

@@ -1,0 +1,89 @@
+"""Findings of a plan: what is wrong with the request, and what this inventory makes a trap of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from jupyter_dra.claims import Requirement, sold_as_but_less
+
+if TYPE_CHECKING:
+    from jupyter_dra.planner.inventory import Inventory
+
+__all__ = ["Finding", "advice"]
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One problem of what was asked, in the contract's form; ``verdict`` is what it makes of the plan."""
+
+    code: str
+    message: str
+    path: str | None = None
+    fix: str | None = None
+    severity: str = "error"
+    verdict: str = "invalid"
+    claim: str | None = None
+
+    def as_dict(self) -> dict[str, Any]:
+        return {
+            "code": self.code,
+            "severity": self.severity,
+            "file": None,
+            "document": 0,
+            "item": None,
+            "object": {
+                "api_version": "resource.k8s.io/v1",
+                "kind": "ResourceClaim",
+                "namespace": None,
+                "name": self.claim,
+            },
+            "path": self.path,
+            "line": None,
+            "column": None,
+            "message": self.message,
+            "why": None,
+            "server": None,
+            "fix": self.fix,
+        }
+
+
+def advice(inventory: Inventory, requirement: Requirement) -> Iterator[Finding]:
+    """Warnings that only the devices here can tell: a literal size that shuts cards out, a missing attribute."""
+    kinds = [
+        inventory.state.kinds.kinds[number]
+        for number, count in inventory.state.published.items()
+        if count > 0
+    ]
+    size = requirement.vram_size
+    if size is not None and size.binary:
+        reported = {fact.memory_bytes for kind in kinds if (fact := inventory.facts.of(kind)).memory_bytes}
+        shut_out = sold_as_but_less(size, (amount for amount in reported if amount is not None))
+        if shut_out is not None:
+            decimal = size.text.removesuffix("i") + "B"
+            yield Finding(
+                "literal-size",
+                f"{size.label} shuts out cards sold as {decimal}, which report {shut_out / 2**30:.2f} GiB.",
+                path="vram",
+                fix=f"Write {decimal} to mean what is on the card.",
+                severity="warning",
+            )
+    attribute = requirement.align_attribute
+    if attribute is not None:
+        samples = inventory.state.samples
+        lacking = {
+            kind.driver
+            for kind in kinds
+            if inventory.facts.of(kind).device_kind in ("gpu", "part")
+            and samples[kind.number].attribute(attribute) is None
+        }
+        stating = {kind.driver for kind in kinds if samples[kind.number].attribute(attribute) is not None}
+        for driver in sorted(lacking - stating):
+            yield Finding(
+                "attribute-missing",
+                f"The devices of {driver} do not state {attribute}; none of them can be aligned.",
+                path="align",
+                fix="Choose another attribute, or leave align out.",
+                severity="warning",
+            )
