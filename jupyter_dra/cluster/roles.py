@@ -77,12 +77,15 @@ def _occupancy(namespace: str, who: Mapping[str, Any]) -> list[dict[str, Any]]:
 def _hub(namespace: str, who: Mapping[str, Any]) -> list[dict[str, Any]]:
     """What DRASpawner needs beyond KubeSpawner's own Role."""
     rules = [
-        _rule(DRA_GROUP, ("resourceclaims",), (*READ, "create", "patch", "delete")),
-        _rule(DRA_GROUP, ("resourceclaimtemplates",), READ),
-        _rule("", ("pods",), (*READ, "create", "patch", "delete")),
-        _rule("", ("secrets",), ("get", "create", "patch", "delete")),
-        _rule("", ("services", "persistentvolumeclaims"), (*READ, "create", "delete")),
-        _rule("", ("events", "resourcequotas"), READ),
+        _rule(DRA_GROUP, ("resourceclaims",), (*READ, "create", "delete")),
+        _rule(DRA_GROUP, ("resourceclaimtemplates",), ("get",)),
+        _rule("", ("pods",), (*READ, "create", "delete")),
+        # Only for internal TLS: one secret and one service per server, read by name.
+        _rule("", ("secrets", "services"), ("get", "create", "delete")),
+        _rule("", ("persistentvolumeclaims",), ("get", "create", "delete")),
+        _rule("", ("events",), READ),
+        # Named when one of them stops a server; the API server's refusal does not say which.
+        _rule("", ("limitranges",), ("list",)),
     ]
     return [*_role("jupyter-dra-hub", namespace, rules, who), *_viewer(namespace, who)]
 

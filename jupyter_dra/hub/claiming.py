@@ -52,8 +52,8 @@ class ServerClaims:
 
     @property
     def title(self) -> str:
-        """The tier in words, for messages."""
-        return self._spawner.tier_title(self._asked[0].get("tier")) if self._asked else "device"
+        """The tiers in words, for messages."""
+        return " with ".join(self._spawner.tier_title(one.get("tier")) for one in self._asked) or "device"
 
     # Before the pod
 

@@ -440,7 +440,7 @@ class DRASpawner(KubeSpawner):  # type: ignore[misc]  # KubeSpawner publishes no
         """Write the state now: a hub that dies during a start must find pod and claims again."""
         orm_spawner = getattr(self, "orm_spawner", None)
         session = object_session(orm_spawner) if orm_spawner is not None else None
-        if session is not None:
+        if orm_spawner is not None and session is not None:
             orm_spawner.state = self.get_state()
             session.commit()
 

@@ -102,9 +102,9 @@ def hopeless(pod: Mapping[str, Any], events: Sequence[Mapping[str, Any]]) -> str
             return f"There is no image {container.get('image')}. Check its name. ({said})"
         if reason in _CONFIG_FAILED:
             return f"The container cannot be made: {text or reason}"
-        finished = (container.get("state") or {}).get("terminated")
-        if finished and container.get("name") == "notebook":
-            return ended(pod)
+        if reason == "CrashLoopBackOff":
+            last = (container.get("lastState") or {}).get("terminated") or {}
+            return _finished(last) or f"The server ends again and again: {text}"
     for event in events:
         if event.get("reason") == "FailedResourceClaimCreation":
             return f"The claim could not be made: {event.get('message')}"
@@ -129,7 +129,9 @@ def _pulls(events: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
 
 
 def _pull_tries(events: Sequence[Mapping[str, Any]]) -> int:
-    return sum(_times(event) for event in _pulls(events))
+    """Failed pulls or back-offs between them, whichever the node told more of."""
+    waits = [one for one in events if one.get("reason") == "BackOff" and "pull" in str(one.get("message"))]
+    return max(sum(map(_times, _pulls(events))), sum(map(_times, waits)))
 
 
 def _pull_message(events: Sequence[Mapping[str, Any]]) -> str | None:
@@ -162,12 +164,16 @@ def ended(pod: Mapping[str, Any]) -> str:
     if reason == "NodeLost":
         return f"The node {node} has not answered any more."
     for container in status.get("containerStatuses") or ():
-        finished = (container.get("state") or {}).get("terminated") or {}
-        if finished.get("reason") == "OOMKilled":
-            return "The server was ended: out of host memory. The device's own memory was not the problem."
-        if finished:
-            return f"The server ended by itself (exit code {finished.get('exitCode')})."
+        words = _finished((container.get("state") or {}).get("terminated") or {})
+        if words:
+            return words
     return f"The server's pod failed: {status.get('message') or reason or 'no reason given'}"
+
+
+def _finished(state: Mapping[str, Any]) -> str | None:
+    if state.get("reason") == "OOMKilled":
+        return "The server was ended: out of host memory. The device's own memory was not the problem."
+    return f"The server ended by itself (exit code {state.get('exitCode')})." if state else None
 
 
 def exit_code(pod: Mapping[str, Any]) -> int:

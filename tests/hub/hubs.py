@@ -55,7 +55,9 @@ c.JupyterHub.db_url = "sqlite:///hub.sqlite"
 c.JupyterHub.authenticator_class = "dummy"
 c.Authenticator.allow_all = True
 c.JupyterHub.services = [{{"name": "tests", "api_token": {token!r}}}]
-c.JupyterHub.load_roles = [{{"name": "tests", "services": ["tests"], "scopes": ["admin:users", "admin:groups", "admin:servers", "admin:server_state", "tokens", "access:servers"]}}]
+c.JupyterHub.load_roles = [{{"name": "tests", "services": ["tests"], "scopes": [
+    "admin:users", "admin:groups", "admin:servers", "admin:server_state", "tokens", "access:servers",
+]}}]
 c.JupyterHub.load_groups = {{"research": {{"users": ["rita"]}}}}
 c.JupyterHub.log_level = 10
 c.JupyterHub.tornado_settings = {{"slow_spawn_timeout": 3}}
