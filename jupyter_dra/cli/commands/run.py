@@ -178,6 +178,8 @@ def _run_notebook(arguments: argparse.Namespace, path: Path, report: dict[str, A
         status = 1
         write(clean(str(error)), sys.stderr)
     finally:
+        if client.kc is not None:
+            client.kc.stop_channels()
         kernel.release()
         if report.get("started"):
             _write_notebook(notebook, Path(arguments.output_file or path))
