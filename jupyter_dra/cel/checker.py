@@ -324,7 +324,7 @@ class _Checker:
             return self._sort_by(node, kind)
         else:
             self.resolve(Node(node.at), "hasValue", self.functions["hasValue"], [kind], True)
-            bound = self.types.resolve(kind[1]) if kind[0] == "optional" else DYN
+            bound = self.resolve(Node(node.at), "value", self.functions["value"], [kind], True)
         self.scopes.append({node.name: bound})
         body = self.check(node.body)
         self.scopes.pop()

@@ -30,6 +30,9 @@ def equal(frame: Frame, left: object, right: object) -> bool:
     if left is None or right is None:
         return left is right
     if kind in _NUMBERS:
+        if kind is not other and float in (kind, other) and other in _NUMBERS:
+            # A whole number meets a double as a double, rounded (compareDoubleInt).
+            return float(left) == float(right)  # type: ignore[arg-type]
         return other in _NUMBERS and left == right
     # add and sub give a SumQuantity: a pointer upstream, which is unknown on the right side.
     if isinstance(left, Quantity) or kind in _STRICT:

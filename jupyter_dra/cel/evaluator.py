@@ -275,16 +275,20 @@ class Builder:
         if isinstance(container, ListLiteral) and not container.optional:
             constants = list(map(self._constant, container.elements))
             if all(type(item) in KEY_TYPES for item in constants):
-                return in_constants(wanted, frozenset(map(map_key, constants)))
+                return in_constants(
+                    wanted, frozenset(map_key(item) if type(item) is bool else item for item in constants)
+                )
         return in_value(wanted, self.build(container))
 
     def _check_constants(self, name: str, nodes: list[Node]) -> None:
         """Refuse what the API server refuses while it builds the program; raises ProgramProblem."""
         if name in _FOLDED and len(nodes) == 1:
             self._constant(Call(nodes[0].at, name, None, nodes))
-        elif name in ("find", "findAll") and isinstance(nodes[1], Literal):
+        elif name in ("matches", "find", "findAll"):
+            pattern = self._constant(nodes[1])
             try:
-                compiled(str(nodes[1].value))
+                if isinstance(pattern, str):
+                    compiled(pattern)
             except EvalError as error:
                 raise ProgramProblem(str(error)) from None
 

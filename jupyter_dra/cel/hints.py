@@ -228,7 +228,7 @@ def _result(kind: Type) -> str | None:
 
 
 def _pattern(node: Node | None) -> str | None:
-    pattern = node.args[-1] if isinstance(node, Call) else None
+    pattern = node.args[0] if isinstance(node, Call) else None
     if not isinstance(pattern, Literal) or not isinstance(pattern.value, str):
         return None
     try:

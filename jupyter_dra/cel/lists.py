@@ -28,7 +28,9 @@ def compare_values(left: object, right: object) -> int:
     if not (kind is other and kind in _COMPARABLE) and not (kind in numbers and other in numbers):
         raise EvalError("no such overload")
     if left != left or right != right:
-        return -1
+        raise EvalError("NaN values cannot be ordered")
+    if kind is not other and float in (kind, other):
+        left, right = float(left), float(right)  # type: ignore[arg-type]
     return -1 if left < right else int(left > right)  # type: ignore[operator]
 
 

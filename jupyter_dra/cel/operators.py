@@ -62,7 +62,7 @@ def in_constants(wanted: Closure, constants: frozenset[object]) -> Closure:
         value = wanted(frame)
         kind = type(value)
         if kind in KEY_TYPES:
-            return map_key(value) in constants
+            return (value if kind is not bool else map_key(value)) in constants
         if kind in UNHASHABLE:
             raise EvalError(UNHASHABLE[kind])
         return False
@@ -123,8 +123,6 @@ def _ordering(test: Callable[[int], bool]) -> Callable[[Closure, Closure], Closu
     def make(left: Closure, right: Closure) -> Closure:
         def ordering(frame: Frame) -> bool:
             a, b = left(frame), right(frame)
-            if a != a or b != b:
-                return False
             return test(compare_values(a, b))
 
         return ordering

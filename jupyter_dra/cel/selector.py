@@ -17,7 +17,7 @@ from jupyter_dra.cel.meter import STEPS
 from jupyter_dra.cel.parser import parse
 from jupyter_dra.cel.syntax import Node
 from jupyter_dra.cel.validators import failing_constants, validate_literals
-from jupyter_dra.cel.values import EvalError, StepsExhausted, TrapRead
+from jupyter_dra.cel.values import CelOptional, EvalError, StepsExhausted, TrapRead
 from jupyter_dra.errors import CELRuntimeError
 from jupyter_dra.model import Device
 from jupyter_dra.model.limits import CEL_EXPRESSION_MAX
@@ -82,6 +82,8 @@ class Selector:
         frame[0], frame[1] = view, STEPS if self._exceeded < _PATIENCE else _FEW_STEPS
         try:
             value = self._program(frame)
+            if isinstance(value, CelOptional) and isinstance(value.value, bool):
+                value = value.value
             if value is True or value is False:
                 return value
             name = type_of(value).name

@@ -48,7 +48,8 @@ def _mixed(parts: list[Node], given: list[Type]) -> Iterator[Problem]:
 def _call_problems(call: Call, checked: Checked) -> Iterator[Problem]:
     name = call.function
     if name == "matches":
-        pattern = call.args[-1] if call.args else None
+        # The first argument, also of matches(text, pattern): upstream takes the text for the pattern there.
+        pattern = call.args[0] if call.args else None
         if isinstance(pattern, Literal) and isinstance(pattern.value, str):
             try:
                 regex.compiled(pattern.value)

@@ -106,13 +106,18 @@ class _BoolKey:
 _TRUE, _FALSE = _BoolKey(True), _BoolKey(False)
 
 
+@dataclass(frozen=True, slots=True)
+class _DoubleKey:
+    value: float
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class _OtherKey:
     value: object
 
 
 class CelMap:
-    """A map; numbers of different types are one key (``8.0`` finds ``8``), true is not 1."""
+    """A map; int and uint are one key, ``8.0`` finds ``8`` but ``8`` does not find ``8.0``, true is not 1."""
 
     __slots__ = ("data",)
 
@@ -122,23 +127,24 @@ class CelMap:
     def find(self, key: object) -> object:
         """The value or MISSING; raises TrapRead where a profile knows only that there is one."""
         value = self.data.get(key if type(key) is str else map_key(key), MISSING)
+        if value is MISSING and type(key) is float and key.is_integer():
+            value = self.data.get(int(key), MISSING)
         if value is TRAP:
             raise TrapRead
         return value
 
     def present(self, key: object) -> bool:
         """``has``: never reads the value."""
-        return map_key(key) in self.data
+        return map_key(key) in self.data or (
+            type(key) is float and key.is_integer() and int(key) in self.data
+        )
 
     def contains(self, key: object) -> bool:
         """``in``: the real keys; a key of another type is not there."""
-        if type(key) in UNHASHABLE:
-            # cel-go looks the key up in a Go map, which panics for these.
-            raise EvalError(UNHASHABLE[type(key)])
-        return type(key) in KEY_TYPES and map_key(key) in self.data
+        return CelMap.present(self, key)
 
     def keys(self) -> list[object]:
-        return [key.value if isinstance(key, (_BoolKey, _OtherKey)) else key for key in self.data]
+        return [key.value if isinstance(key, (_BoolKey, _DoubleKey, _OtherKey)) else key for key in self.data]
 
     def items(self) -> list[tuple[object, object]]:
         values = self.data.values()
@@ -173,8 +179,13 @@ UNHASHABLE: dict[type, str] = {Semver: _PANIC + "cel.Semver", bytes: _PANIC + "t
 def map_key(key: object) -> object:
     """The key a map keeps. Other types may be keys of a literal, but nothing equals them."""
     kind = type(key)
-    if kind is str or kind is int or kind is UInt or kind is float:
+    if kind is str or kind is int or kind is UInt:
         return key
+    if isinstance(key, float):
+        return _DoubleKey(key)
     if kind is bool:
         return _TRUE if key else _FALSE
+    if kind in UNHASHABLE:
+        # cel-go puts keys into a Go map, which panics for these.
+        raise EvalError(UNHASHABLE[kind])
     return _OtherKey(key)

@@ -11,9 +11,32 @@ import yaml
 from jupyter_dra.cel import ProfileTable, compile_selector
 from jupyter_dra.errors import CELCompileError, CELRuntimeError
 
-_DATA = yaml.safe_load((Path(__file__).parent / "data" / "selectors.yaml").read_text("utf-8"))
+_FOLDER = Path(__file__).parent / "data"
+_DATA = yaml.safe_load((_FOLDER / "selectors.yaml").read_text("utf-8"))
 _DEVICES: dict[str, dict[str, Any]] = _DATA["devices"]
 _CASES: list[list[str]] = _DATA["cases"]
+# The devices of random.yaml, by index.
+RANDOM_DEVICES: list[dict[str, Any]] = [
+    {
+        "driver": "gpu.example.com",
+        "attributes": {
+            "model": {"string": "A100"},
+            "uuid": {"string": "u-1"},
+            "count": {"int": 8},
+            "version": {"version": "1.2.3"},
+            "on": {"bool": True},
+            "names": {"strings": ["a", "b"]},
+            "other.example.com/x": {"int": -1},
+        },
+        "capacity": {"memory": {"value": "40Gi"}},
+    },
+    {
+        "driver": "gpu.example.com",
+        "attributes": {"model": {"string": ""}, "uuid": {"string": "u-2"}},
+        "capacity": {},
+    },
+    {"driver": "gpu.example.com", "allowMultipleAllocations": True},
+]
 
 
 def answer(text: str, device: dict[str, Any], version: str) -> str:
@@ -54,6 +77,15 @@ def test_profiles_give_the_same_answers() -> None:
         found = "raises" if isinstance(outcome, CELRuntimeError) else ("yes" if outcome else "no")
         if found != newer:
             wrong.append((text, device, found, newer))
+    assert wrong == []
+
+
+def test_random_selectors_get_the_schedulers_answers() -> None:
+    wrong = []
+    for expected, device, text in yaml.safe_load((_FOLDER / "random.yaml").read_text("utf-8")):
+        found = answer(text, RANDOM_DEVICES[device], "1.37")
+        if found != expected:
+            wrong.append((text, found, expected))
     assert wrong == []
 
 
