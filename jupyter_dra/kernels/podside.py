@@ -396,7 +396,7 @@ class Podside:
             if channel == "podside":
                 await self.converse(reader, writer)
             elif channel in podkernel.CHANNELS:
-                await self.join(channel, reader, writer)
+                await self.join(channel, writer)
             else:
                 raise Refused("bad-hello", f"The first line names no channel of version {VERSION}.")
         except Refused as error:
@@ -414,23 +414,24 @@ class Podside:
         if hashlib.sha256(der).hexdigest() != self.config["client_sha256"]:
             raise Refused("not-pinned", "Another client certificate is expected.")
 
-    async def join(self, channel: str, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """Copy bytes between a TLS connection and the kernel's socket, both ways, until one side closes."""
+    async def join(self, channel: str, writer: asyncio.StreamWriter) -> None:
+        """Pass bytes between a TLS connection and the kernel's socket, both ways, until one side closes."""
         await self.socket_ready(channel, 60.0)
-        path = self.kernel.socket_path(channel)
-        inner_reader, inner_writer = await asyncio.open_unix_connection(path, limit=LINE_LIMIT)
+        loop = asyncio.get_running_loop()
+        outer = podkernel.Pipe()
+        _transport, inner = await loop.create_unix_connection(
+            podkernel.Pipe, self.kernel.socket_path(channel)
+        )
+        inner.peer, outer.peer = outer, inner
+        # The other side sends nothing between its first line and our answer, so no byte is left in the reader.
+        writer.transport.set_protocol(outer)
+        outer.connection_made(writer.transport)
         writer.write(b'{"ok":true}\n')
-        copies = [
-            asyncio.ensure_future(copy(reader, inner_writer)),
-            asyncio.ensure_future(copy(inner_reader, writer)),
-        ]
         try:
-            await asyncio.wait(copies, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait([inner.over, outer.over], return_when=asyncio.FIRST_COMPLETED)
         finally:
-            for task in copies:
-                task.cancel()
-            await asyncio.gather(*copies, return_exceptions=True)
-            inner_writer.close()
+            inner.transport.close()
+            outer.transport.close()
 
     async def converse(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Serve one control connection: events out, requests in."""
@@ -519,16 +520,6 @@ class Podside:
 OPERATIONS: dict[str, Operation] = {
     name[3:]: getattr(Podside, name) for name in dir(Podside) if name.startswith("op_")
 }
-
-
-async def copy(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    """Copy until the end of input; a slow reader slows the other side down."""
-    while True:
-        data = await reader.read(1 << 18)
-        if not data:
-            return
-        writer.write(data)
-        await writer.drain()
 
 
 def answer(number: Any, error: Refused) -> bytes:

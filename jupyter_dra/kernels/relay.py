@@ -11,13 +11,14 @@ import os
 import shutil
 import socket
 import tempfile
-from collections.abc import Mapping
-from typing import Any, Protocol
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any
 
 from ..errors import DRAError, RefusedError
 from ..sessions.ports import Target
 from .credentials import CHANNELS, PodCredentials
-from .tls import CHUNK, Dialer
+from .tls import CHUNK, Dialer, TLSStream
 
 CONNECTIONS_PER_CHANNEL = 64
 PATH_LIMIT = 100  # sun_path: 108 bytes on Linux, 104 on macOS
@@ -30,14 +31,51 @@ LISTENERS_SECONDS = 1.0
 SETTLE_SECONDS = 0.05
 
 
-class _Bytes(Protocol):
-    async def read(self, size: int) -> bytes: ...
+class _LocalSide(asyncio.Protocol):
+    """A local connection: keeps what arrives until it is joined to a pod's stream, then passes it on at once."""
 
+    def __init__(self, accept: Callable[[_LocalSide], None]) -> None:
+        self._accept = accept
+        self._waiting = bytearray()
+        self._stream: TLSStream | None = None
+        self.over: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self.transport: asyncio.Transport
 
-class _Sink(Protocol):
-    def write(self, data: bytes) -> None: ...
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.Transport)
+        self.transport = transport
+        self._accept(self)
 
-    async def drain(self) -> None: ...
+    def data_received(self, data: bytes) -> None:
+        if self._stream is None:
+            self._waiting += data
+            if len(self._waiting) > CHUNK:
+                self.transport.pause_reading()
+            return
+        try:
+            self._stream.write(data)
+        except OSError:
+            self.transport.close()
+
+    def join(self, stream: TLSStream) -> None:
+        """Raises OSError when the stream closed meanwhile."""
+        stream.write(bytes(self._waiting))
+        self._waiting.clear()
+        self._stream = stream
+        stream.join(self.transport)
+        self.transport.resume_reading()
+
+    def pause_writing(self) -> None:
+        if self._stream is not None:
+            self._stream.pause_reading()
+
+    def resume_writing(self) -> None:
+        if self._stream is not None:
+            self._stream.resume_reading()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        if not self.over.done():
+            self.over.set_result(None)
 
 
 class Relay:
@@ -69,16 +107,17 @@ class Relay:
         """Bind the endpoints; does nothing the second time."""
         if self._servers:
             return
+        loop = asyncio.get_running_loop()
         if self.tcp:
             for channel in CHANNELS:
-                server = await asyncio.start_server(self._accept(channel), "127.0.0.1", 0, limit=CHUNK)
+                server = await loop.create_server(partial(self._local, channel), "127.0.0.1", 0)
                 self._servers.append(server)
                 self._ports[channel] = server.sockets[0].getsockname()[1]
             return
         self._folder = _private_folder(self._parent)
         for channel, port in CHANNELS.items():
             path = f"{self._folder}/r-{port}"
-            self._servers.append(await asyncio.start_unix_server(self._accept(channel), path, limit=CHUNK))
+            self._servers.append(await loop.create_unix_server(partial(self._local, channel), path))
             os.chmod(path, 0o600)
             self._ports[channel] = port
         self.restore()
@@ -166,63 +205,58 @@ class Relay:
 
     # --- connections ----------------------------------------------------------------------------------------
 
-    def _accept(self, channel: str) -> Any:
-        def accepted(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-            tasks = self._tasks[channel]
-            if len(tasks) >= CONNECTIONS_PER_CHANNEL:
-                self.refused += 1
-                writer.transport.abort()
-                return
-            task = asyncio.ensure_future(self._serve(channel, reader, writer))
-            tasks.add(task)
-            task.add_done_callback(tasks.discard)
+    def _local(self, channel: str) -> _LocalSide:
+        return _LocalSide(lambda side: self._accept(channel, side))
 
-        return accepted
+    def _accept(self, channel: str, local: _LocalSide) -> None:
+        tasks = self._tasks[channel]
+        if len(tasks) >= CONNECTIONS_PER_CHANNEL:
+            self.refused += 1
+            local.transport.abort()
+            return
+        task = asyncio.ensure_future(self._serve(channel, local))
+        tasks.add(task)
+        task.add_done_callback(tasks.discard)
 
-    async def _serve(self, channel: str, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def _serve(self, channel: str, local: _LocalSide) -> None:
         task = asyncio.current_task()
         assert task is not None
         try:
-            stream = await self._dial(channel, reader)
+            stream = await self._dial(channel, local)
             if stream is None:
                 return
             self._missing[channel] = max(0, self._missing.get(channel, 0) - 1)
             self._joined.add(task)
-            copies = [
-                asyncio.ensure_future(_copy(reader, stream)),
-                asyncio.ensure_future(_copy(stream, writer)),
-            ]
             try:
-                await asyncio.wait(copies, return_when=asyncio.FIRST_COMPLETED)
+                local.join(stream)
+                await asyncio.wait([local.over, stream.over], return_when=asyncio.FIRST_COMPLETED)
             finally:
-                if channel in AWAITED and not copies[0].done():
+                if channel in AWAITED and not local.over.done():
                     self._missing[channel] += 1  # the pod's side went; the client will come back
-                for copy in copies:
-                    copy.cancel()
                 stream.close()
-                await asyncio.gather(*copies, return_exceptions=True)
-        except asyncio.CancelledError:
-            pass  # cut on purpose
+        except (asyncio.CancelledError, OSError):
+            pass  # cut on purpose, or lost on the way
         finally:
             self._joined.discard(task)
-            writer.close()
+            local.transport.close()
 
-    async def _dial(self, channel: str, reader: asyncio.StreamReader) -> Any:
+    async def _dial(self, channel: str, local: _LocalSide) -> TLSStream | None:
         """Connect to the current pod, patiently: the local side stays connected meanwhile."""
         pause = FIRST_PAUSE
-        while not reader.at_eof():
+        while not local.over.done():
             await self._changed.wait()
             dialer = self._dialer
             if dialer is None:
                 continue
             try:
                 stream = await dialer.open(channel)
-                if channel == "shell":
-                    await self._listeners()
-                return stream
             except DRAError:
                 await asyncio.sleep(pause)
                 pause = min(pause * 2, LONGEST_PAUSE)
+                continue
+            if channel == "shell":
+                await self._listeners()
+            return stream
         return None
 
     async def _listeners(self) -> None:
@@ -245,16 +279,6 @@ class Relay:
                 self._missing.update(dict.fromkeys(channels, 0))
                 return
             await asyncio.sleep(0.01)
-
-
-async def _copy(source: _Bytes, sink: _Sink) -> None:
-    """Copy until the end; a slow receiver slows the sender, nothing is kept beyond one chunk and its buffer."""
-    try:
-        while data := await source.read(CHUNK):
-            sink.write(data)
-            await sink.drain()
-    except OSError:
-        return
 
 
 def _private_folder(parent: str | None) -> str:

@@ -27,7 +27,7 @@ from jupyter_dra.kernels.relay import CONNECTIONS_PER_CHANNEL, Relay
 from jupyter_dra.kernels.runtime import KernelPods
 from jupyter_dra.kernels.tls import Dialer
 from jupyter_dra.sessions.loop import BackgroundLoop
-from jupyter_dra.sessions.ports import KernelChoice, Streams
+from jupyter_dra.sessions.ports import KernelChoice, Streams, Target
 
 from .conftest import LocalPod, Pods, eventually
 from .test_podside import client_of, connect, run, wait_until_ready
@@ -205,7 +205,7 @@ def test_another_pod_takes_over_the_same_addresses(pods: Pods, background: Backg
         assert relay.connection_info()["ip"] == info["ip"]
 
 
-async def _retarget(relay: Relay, pod: LocalPod, credentials: PodCredentials) -> None:
+async def _retarget(relay: Relay, pod: Target, credentials: PodCredentials) -> None:
     relay.retarget(pod, credentials)
     await relay.settled()
 
@@ -223,6 +223,41 @@ def test_clients_wait_while_the_pod_is_out_of_reach(pods: Pods, background: Back
         reply = client.get_shell_msg(timeout=20)
         assert reply["parent_header"]["msg_id"] == number
         assert reply["content"]["status"] == "ok"
+
+
+class Forwarded(asyncio.Transport):
+    """A transport like that of a port-forward: it cannot be given another protocol."""
+
+    def __init__(self, inner: asyncio.Transport) -> None:
+        super().__init__()
+        self.write, self.close, self.is_closing = inner.write, inner.close, inner.is_closing  # type: ignore[method-assign]
+        self.inner = inner
+
+
+class ForwardedPod:
+    transport = "port-forward"
+
+    def __init__(self, pod: LocalPod) -> None:
+        self.pod, self.pod_uid = pod, pod.pod_uid
+        self.kept: list[asyncio.StreamWriter] = []
+
+    async def open(self) -> Streams:
+        reader, writer = await self.pod.open()
+        protocol = writer.transport.get_protocol()
+        self.kept.append(writer)
+        assert isinstance(writer.transport, asyncio.Transport)
+        return reader, asyncio.StreamWriter(
+            Forwarded(writer.transport), protocol, reader, asyncio.get_running_loop()
+        )
+
+
+def test_kernels_are_reached_through_a_port_forward_too(pods: Pods, background: BackgroundLoop) -> None:
+    pod = pods.start()
+    with client_of(background, pod) as (client, relay):
+        target = ForwardedPod(pod)
+        background.call(_retarget(relay, target, pod.materials.credentials))  # type: ignore[arg-type]
+        assert run(client, "print(input('? '))", answer="through") == "through\n"
+        assert len(run(client, "print('y' * 3_000_000)")) == 3_000_001
 
 
 async def _cut(relay: Relay) -> None:
