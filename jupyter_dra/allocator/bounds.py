@@ -7,12 +7,12 @@ admin and shared picks may take one device several times.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, Protocol
 
 from jupyter_dra.allocator.requests import Body, Constraint, PodClaims
 
-__all__ = ["Bounds", "value_bounds"]
+__all__ = ["Bounds", "Openings", "value_bounds"]
 
 
 class Bounds:
@@ -41,35 +41,44 @@ class Bounds:
         return found
 
 
+class Openings(Protocol):
+    """What counting needs to know of the search as it stands."""
+
+    def values(self, position: int) -> Sequence[Any]:
+        """A device's values of the constraint attributes."""
+
+    def reusable(self, position: int) -> bool:
+        """Whether a device may be picked several times."""
+
+    def unpicked(self, body: Body) -> list[int]:
+        """Devices a request could still take."""
+
+    def number(self, body: Body) -> int:
+        """How many devices a request takes."""
+
+
 def value_bounds(
-    claims: PodClaims,
-    body: Body,
-    numbers: Sequence[int],
-    usable: Sequence[int],
-    needed: int,
-    unpicked: Callable[[Body], list[int]],
-    values: Callable[[int], Sequence[Any]],
-    reusable: Callable[[int], bool],
+    claims: PodClaims, body: Body, usable: Sequence[int], needed: int, openings: Openings
 ) -> Bounds | None:
     """The bounds for one request's candidates, or None where no candidate can lead to a solution."""
     bounds = Bounds()
-    if body.admin or any(map(reusable, usable)):
+    if body.admin or any(map(openings.reusable, usable)):
         return bounds
     for constraint in claims.claims[body.claim].constraints:
         if body.index not in constraint.bodies:
             continue
         column = claims.attributes.index(constraint.attribute)
-        counts = Counter(values(position)[column] for position in usable)
+        counts = Counter(openings.values(position)[column] for position in usable)
         if constraint.distinct:
             if needed > 1 and len(counts) - (None in counts) < needed:
                 return None
             continue
         if needed > 1:
             bounds.own(column, counts, needed)
-        together = _together(claims, body, constraint, numbers, needed, usable, unpicked)
-        if together is not None and not any(map(reusable, together[0])):
+        together = _together(claims, body, constraint, usable, needed, openings)
+        if together is not None and not any(map(openings.reusable, together[0])):
             positions, total = together
-            bounds.limit(column, Counter(values(position)[column] for position in positions), total)
+            bounds.limit(column, Counter(openings.values(position)[column] for position in positions), total)
     return bounds
 
 
@@ -77,10 +86,9 @@ def _together(
     claims: PodClaims,
     body: Body,
     constraint: Constraint,
-    numbers: Sequence[int],
-    needed: int,
     usable: Sequence[int],
-    unpicked: Callable[[Body], list[int]],
+    needed: int,
+    openings: Openings,
 ) -> tuple[set[int], int] | None:
     """Devices open to this and the later requests of a constraint, and how many those need at least."""
     total, positions = needed, set(usable)
@@ -89,7 +97,7 @@ def _together(
         if any(other.admin for other in covered):
             return None
         if len(covered) == len(request):
-            total += min(numbers[other.index] for other in request)
+            total += min(map(openings.number, request))
         for other in covered:
-            positions.update(unpicked(other))
+            positions.update(openings.unpicked(other))
     return (positions, total) if total > needed else None

@@ -7,7 +7,7 @@ selector may raise or upstream's faults are mirrored, so they never change which
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -251,16 +251,7 @@ class _Attempt:
         if len(usable) < needed:
             return
         tokens = self.site.tokens
-        bounds = value_bounds(
-            self.claims,
-            body,
-            self.numbers,
-            usable,
-            needed,
-            self._unpicked,
-            lambda position: tokens[position].values,
-            lambda position: tokens[position].shared,
-        )
+        bounds = value_bounds(self.claims, body, usable, needed, self)
         if bounds is None:
             return
         failed: set[Any] = set()
@@ -280,7 +271,16 @@ class _Attempt:
             if mark is not None:
                 failed.add(mark)
 
-    def _unpicked(self, body: Body) -> list[int]:
+    def values(self, position: int) -> Sequence[Any]:
+        return self.site.tokens[position].values
+
+    def reusable(self, position: int) -> bool:
+        return self.site.tokens[position].shared
+
+    def number(self, body: Body) -> int:
+        return self.numbers[body.index]
+
+    def unpicked(self, body: Body) -> list[int]:
         return [position for position in self._candidates(body) if not self._in_use(body, position)]
 
     def _in_use(self, body: Body, position: int) -> bool:
