@@ -16,7 +16,9 @@ class DRASettings(Configurable):
         help="Kubeconfig context to use; 'local' is the local cluster. Empty: the cluster the server runs in, then "
         "KUBECONFIG, then the user's kubeconfig, then the running local cluster.",
     ).tag(config=True)
-    kubeconfig = Unicode("", help="A kubeconfig file instead of KUBECONFIG or the user's own.").tag(config=True)
+    kubeconfig = Unicode("", help="A kubeconfig file instead of KUBECONFIG or the user's own.").tag(
+        config=True
+    )
     namespace = Unicode("", help="Namespace of sessions; empty takes the context's.").tag(config=True)
     tiers = List(
         Dict(),
@@ -36,9 +38,9 @@ class DRASettings(Configurable):
     ).tag(config=True)
     cpu = Unicode("4", help="CPUs of a kernel pod unless asked otherwise.").tag(config=True)
     host_memory = Unicode("16Gi", help="Memory of a kernel pod unless asked otherwise.").tag(config=True)
-    image = Unicode("", help="Image of kernel pods; empty takes the local cluster's, or the built-in one.").tag(
-        config=True
-    )
+    image = Unicode(
+        "", help="Image of kernel pods; empty takes the local cluster's, or the built-in one."
+    ).tag(config=True)
     images = Union(
         [List(Unicode())],
         default_value=None,
@@ -50,19 +52,31 @@ class DRASettings(Configurable):
     ).tag(config=True)
     max_sessions = Integer(100, min=1, help="Sessions of one user at a time.").tag(config=True)
     max_devices = Integer(
-        None, allow_none=True, min=0, help="Devices of one user at a time; None leaves it to the namespace's quota."
+        None,
+        allow_none=True,
+        min=0,
+        help="Devices of one user at a time; None leaves it to the namespace's quota.",
     ).tag(config=True)
-    transport = Unicode("auto", help="How kernels are reached: auto, direct or port-forward.").tag(config=True)
+    transport = Unicode("auto", help="How kernels are reached: auto, direct or port-forward.").tag(
+        config=True
+    )
     keep_on_stop = Bool(
-        False, help="Whether sessions go on when the server is stopped; after a crash they do until lease or idle limit."
+        False,
+        help="Whether sessions go on when the server is stopped; after a crash they do, until lease or idle limit.",
     ).tag(config=True)
-    allow_claims = Bool(True, help="Whether users may name existing claims, templates and manifests.").tag(config=True)
+    allow_claims = Bool(True, help="Whether users may name existing claims, templates and manifests.").tag(
+        config=True
+    )
     allow_where = Bool(True, help="Whether users may write CEL conditions of their own.").tag(config=True)
     allow_tolerate = Bool(True, help="Whether users may accept device taints.").tag(config=True)
     allow_config = Bool(True, help="Whether manifests may carry driver configuration.").tag(config=True)
     node_selector = Dict(help="Labels of the nodes kernel pods may run on.").tag(config=True)
-    service_account = Unicode("", help="Service account of kernel pods; no token is mounted either way.").tag(config=True)
-    plan_budget = Float(0.5, min=0.01, help="Seconds a plan may search before it answers 'unknown'.").tag(config=True)
+    service_account = Unicode("", help="Service account of kernel pods; no token is mounted.").tag(
+        config=True
+    )
+    plan_budget = Float(0.5, min=0.01, help="Seconds a plan may search before it answers 'unknown'.").tag(
+        config=True
+    )
 
     @validate("transport")
     def _check_transport(self, proposal: Any) -> str:

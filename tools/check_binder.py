@@ -33,7 +33,11 @@ def main() -> int:
         run_folder = folder / "run"
         run_folder.mkdir(mode=0o700)
         environment = {
-            **{name: value for name, value in os.environ.items() if not name.startswith(("JUPYTER", "PYTHON"))},
+            **{
+                name: value
+                for name, value in os.environ.items()
+                if not name.startswith(("JUPYTER", "PYTHON"))
+            },
             "PATH": f"{folder / 'env' / 'bin'}:{os.environ['PATH']}",
             "HOME": str(folder),
             "XDG_RUNTIME_DIR": str(run_folder),

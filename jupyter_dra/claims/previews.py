@@ -1,6 +1,7 @@
 """A requirement as text in each face's own words: YAML, Python, %dra, Shell.
 
-Nothing here is a text template around user text: YAML comes from the emitter, Python from ``repr``, shell from ``shlex``.
+Nothing here is a text template around user text: YAML comes from the emitter, Python from ``repr``, shell
+from ``shlex``.
 """
 
 from __future__ import annotations

@@ -16,7 +16,8 @@ def requirement_from_claim(claim: Mapping[str, Any]) -> Requirement:
     """The requirement behind a claim; selectors we did not write are kept word for word in ``where``.
 
     Raises:
-        RequirementError: ``not-expressible``: several main requests, admin access, foreign config or constraints that the
+        RequirementError: ``not-expressible``: several main requests, admin access, foreign config or
+        constraints that the
             vocabulary has no word for. Such a claim is used as it stands (``claim``).
     """
     spec = claim.get("spec") or {}

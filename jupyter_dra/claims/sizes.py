@@ -125,7 +125,7 @@ def format_duration(seconds: int) -> str:
 
 
 def sold_as_but_less(size: Size, reported: Iterable[int]) -> int | None:
-    """The largest reported size (bytes) that a literal *size* just shuts out although cards of it are sold under that number.
+    """The largest reported size (bytes) that a literal *size* just shuts out, of cards sold under that very number.
 
     None when nothing is shut out that way. 80Gi shuts out an H100 that reports 79.65Gi and is sold as 80 GB.
     """

@@ -150,8 +150,9 @@ def open_surroundings(arguments: argparse.Namespace) -> Iterator[Answers]:
 @contextmanager
 def open_sessions(arguments: argparse.Namespace) -> Iterator[Sessions]:
     """The session service of the chosen cluster; sessions go on when the command ends."""
+    from ..sessions.opening import Where
     from ..sessions.policy import SessionPolicy
-    from ..sessions.service import Sessions, Where
+    from ..sessions.service import Sessions
 
     where = Where(context=arguments.context, kubeconfig=arguments.kubeconfig, namespace=arguments.namespace)
     sessions = Sessions(where, policy=SessionPolicy(keep_on_stop=True))
@@ -193,12 +194,13 @@ def load_objects(path: str) -> list[dict[str, Any]]:
     """
     from ..checker import documents
 
-    return [one for one in documents(read_text(path), most_bytes=_MOST_BYTES) if isinstance(one, Mapping)]
+    found = documents(read_text(path), most_bytes=_MOST_BYTES)
+    return [dict(one) for one in found if isinstance(one, Mapping)]
 
 
 def read_claims(path: str) -> Any:
     """The claim of a file, or the claims of a pod with several; templates count as claims."""
-    objects = [one for one in _flat(load_objects(path))]
+    objects = list(_flat(load_objects(path)))
     claims = [one for one in objects if one.get("kind") in ("ResourceClaim", "ResourceClaimTemplate")]
     if not claims:
         raise InputError(

@@ -42,6 +42,8 @@ class DRAExtension(ExtensionApp, DRASettings):
         assert self.serverapp is not None
         # The kernelspec that notebooks on a session show; found here, so that nothing must be installed for it.
         specs = str(files("jupyter_dra") / "kernels" / "specs")
+        assert self.serverapp.kernel_spec_manager is not None
+        assert self.serverapp.event_logger is not None
         dirs = self.serverapp.kernel_spec_manager.kernel_dirs
         if specs not in dirs:
             dirs.append(specs)
@@ -67,4 +69,4 @@ class DRAExtension(ExtensionApp, DRASettings):
 
 def main(argv: Any = None) -> None:
     """Run a server with this extension on its own."""
-    DRAExtension.launch_instance(argv)
+    DRAExtension.launch_instance(argv)  # type: ignore[no-untyped-call]

@@ -9,6 +9,8 @@ import uuid
 from collections.abc import Callable, Coroutine
 from typing import TYPE_CHECKING, Any
 
+from jupyter_server.utils import ApiPath
+
 from ..claims import Requirement
 from ..errors import DRAError, NotFoundError
 from ..kernels.kernelspecs import SESSION_SPEC
@@ -106,7 +108,7 @@ class Attachments:
     async def stop_kernel(self, session_id: str, kernel_id: str) -> dict[str, Any]:
         """End one kernel of a session."""
         manager = self._server.kernel_manager
-        if kernel_id in manager:
+        if kernel_id in manager:  # type: ignore[no-untyped-call]
             await self._sessions.get(session_id)
             await manager.shutdown_kernel(kernel_id)
             return (await self._sessions.get(session_id)).as_dict()
@@ -118,7 +120,7 @@ class Attachments:
         if all(one.id != kernel_id for one in record.kernels):
             raise NotFoundError(f"The session {session_id} has no kernel {kernel_id}.", code="not-found")
         manager = self._server.kernel_manager
-        if kernel_id in manager:
+        if kernel_id in manager:  # type: ignore[no-untyped-call]
             await manager.restart_kernel(kernel_id)
         else:
             record = await self._sessions.restart_kernel(session_id, kernel_id)
@@ -163,7 +165,7 @@ class Attachments:
             await self._server.kernel_manager.start_kernel(
                 kernel_name=SESSION_SPEC,
                 kernel_id=kernel_id,
-                path=os.path.dirname(notebook) if notebook else "",
+                path=ApiPath(os.path.dirname(notebook) if notebook else ""),
                 dra={"session_id": session_id, "kernel_id": kernel_id},
             )
         except DRAError as error:
@@ -178,7 +180,7 @@ class Attachments:
 
     async def _forget_kernel(self, kernel_id: str) -> None:
         manager = self._server.kernel_manager
-        if kernel_id in manager:
+        if kernel_id in manager:  # type: ignore[no-untyped-call]
             await manager.shutdown_kernel(kernel_id, now=True)
 
     def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
@@ -193,7 +195,9 @@ class Attachments:
         from ..sessions.ports import KernelChoice
 
         try:
-            spec = self._server.kernel_spec_manager.get_kernel_spec(name)
+            specs = self._server.kernel_spec_manager
+            assert specs is not None
+            spec = specs.get_kernel_spec(name)
         except KeyError as error:
             raise NotFoundError(
                 f"There is no kernel {name[:60]!r}.",

@@ -59,8 +59,9 @@ class Board:
         """The session service of the current cluster."""
         if self._sessions is None:
             from ..sessions.identity import load_identity
+            from ..sessions.opening import Where
             from ..sessions.policy import SessionPolicy, VolumeOffer
-            from ..sessions.service import Sessions, Where
+            from ..sessions.service import Sessions
 
             self._loop = asyncio.get_running_loop()
             values = self._app.policy_values()
@@ -205,7 +206,7 @@ class Board:
         )
         try:
             out, err = await asyncio.wait_for(process.communicate(), _LOCAL_SECONDS)
-        except asyncio.TimeoutError as error:
+        except TimeoutError as error:
             process.kill()
             raise ClusterError(
                 f"The local cluster did not start within {_LOCAL_SECONDS} s.", code="unreachable"
@@ -246,7 +247,9 @@ class Board:
             self._loop.call_soon_threadsafe(self._emit, schema, data)
 
     def _emit(self, schema: str, data: dict[str, Any]) -> None:
-        self._server.event_logger.emit(schema_id=f"{EVENTS}{schema}/v1", data=data)
+        logger = self._server.event_logger
+        assert logger is not None
+        logger.emit(schema_id=f"{EVENTS}{schema}/v1", data=data)
 
     def _session_changed(self, event: SessionEvent) -> None:
         """On the background loop: pass a session's change on; a finished launch first waits for its kernel here."""

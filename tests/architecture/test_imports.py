@@ -72,7 +72,8 @@ def test_a_pure_folder_touches_no_clock_network_or_chance(folder: str) -> None:
 
 @pytest.mark.parametrize("name", ["podside", "podkernel", "podusage"])
 def test_what_runs_in_the_pod_needs_only_the_standard_library(name: str) -> None:
-    siblings = {"podkernel", "podusage", "jupyter_dra.kernels", "jupyter_dra.kernels.podkernel", "jupyter_dra.kernels.podusage"}
+    package = "jupyter_dra.kernels"
+    siblings = {"podkernel", "podusage", package, f"{package}.podkernel", f"{package}.podusage"}
     outside = [
         found
         for found, _ in imported(ROOT / "kernels" / f"{name}.py")

@@ -1,4 +1,4 @@
-"""No cluster, an unreachable one, an old one: a helpful state, never a stack trace; nothing loaded before it is needed."""
+"""No cluster, or an unreachable one: a helpful state, never a stack trace; nothing loaded before it is needed."""
 
 from __future__ import annotations
 
@@ -29,7 +29,10 @@ async def test_questions_that_need_a_cluster_are_answered_with_the_reason(fetch:
 
 
 async def test_manifests_can_be_checked_and_previewed_without_a_cluster(fetch: Fetch) -> None:
-    text = "apiVersion: resource.k8s.io/v1\nkind: ResourceClaim\nmetadata: {name: c}\nspec: {devices: {requests: [{name: g, count: 1}]}}\n"
+    text = (
+        "apiVersion: resource.k8s.io/v1\nkind: ResourceClaim\nmetadata: {name: c}\n"
+        "spec: {devices: {requests: [{name: g, count: 1}]}}\n"
+    )
     answer = await fetch("POST", "check", body={"text": text})
     assert answer.status == 200
     assert answer.json["clean"] is False

@@ -1,4 +1,4 @@
-"""The published example that began this project: refused, mended, applied by the real kubectl, given a GPU above 40Gi."""
+"""The published example: refused, mended, applied by the real kubectl, given a GPU above 40Gi."""
 
 from __future__ import annotations
 

@@ -95,7 +95,7 @@ def _serve(arguments: argparse.Namespace, folder: Path, root: bool) -> int:
         environment = {**os.environ, "JUPYTER_TOKEN": token}
         specs = Path(scratch) / "jupyter"
         _install_kernelspecs(specs)
-        paths = [str(specs), *(one for one in (os.environ.get("JUPYTER_PATH"),) if one)]
+        paths = [str(specs / "share" / "jupyter"), *(one for one in (os.environ.get("JUPYTER_PATH"),) if one)]
         environment["JUPYTER_PATH"] = os.pathsep.join(paths)
         command = [
             sys.executable,
@@ -126,10 +126,25 @@ def _serve(arguments: argparse.Namespace, folder: Path, root: bool) -> int:
 
 def _install_kernelspecs(folder: Path) -> None:
     """A kernel per tier of the local cluster, seen by this demo only."""
-    from ...kernels.kernelspecs import install_for_cluster
+    from ...kernels.kernelspecs import install
 
-    with suppress(ClusterError):
-        install_for_cluster(folder / "kernels", context="local")
+    for name, shown in _tiers():
+        install(
+            {"tier": name}, display_name=f"Python ({shown})", context="local", user=False, prefix=str(folder)
+        )
+
+
+def _tiers() -> list[tuple[str, str]]:
+    """Name and words of the local cluster's annotated tiers."""
+    from ..surroundings import open_surroundings
+
+    where = argparse.Namespace(inventory=None, context="local", kubeconfig=None, namespace=None)
+    with suppress(ClusterError), open_surroundings(where) as around:
+        tiers = around.tier_list()["tiers"]
+        return [
+            (one["name"], one["display_name"]) for one in tiers if one["display_name"] and not one["hidden"]
+        ]
+    return []
 
 
 @contextmanager

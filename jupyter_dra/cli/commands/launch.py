@@ -81,7 +81,11 @@ async def follow(sessions: Sessions, session_id: str) -> None:
     """Tell each step on stderr as it is done, until the kernel is connected; raises SessionEnded when it never is."""
     here = asyncio.get_running_loop()
     changed = asyncio.Event()
-    end = sessions.subscribe(lambda event: here.call_soon_threadsafe(changed.set))
+
+    def wake(_: object) -> None:
+        here.call_soon_threadsafe(changed.set)
+
+    end = sessions.subscribe(wake)
     ready = asyncio.ensure_future(sessions.ready(session_id))
     told: set[str] = set()
     try:
@@ -116,7 +120,8 @@ def _detail(record: dict[str, Any], step: dict[str, Any]) -> str:
     time = f"  {duration(step['seconds'])}" if step.get("seconds") is not None else ""
     if step["code"] == "allocated" and record["devices"]:
         first = record["devices"][0]
-        return f": {clean(first['label'] or first['device'])} · {clean(first['device'])} on {clean(first['node'])}{time}"
+        place = f"{clean(first['device'])} on {clean(first['node'])}"
+        return f": {clean(first['label'] or first['device'])} · {place}{time}"
     return time
 
 

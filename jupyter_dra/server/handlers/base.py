@@ -6,7 +6,7 @@ import json
 from collections.abc import Awaitable, Callable
 from functools import wraps
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from jupyter_server.auth.decorator import authorized
 from jupyter_server.base.handlers import APIHandler
@@ -38,7 +38,7 @@ def route(verb: Verb) -> Verb:
         except DRAError as error:
             self.send_problem(problem_of(error))
 
-    return web.authenticated(authorized(resource=AUTH_RESOURCE)(guarded))  # type: ignore[no-any-return]
+    return cast(Verb, web.authenticated(authorized(resource=AUTH_RESOURCE)(guarded)))
 
 
 class DRAHandler(ExtensionHandlerMixin, APIHandler):

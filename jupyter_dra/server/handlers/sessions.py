@@ -115,7 +115,7 @@ class AdoptHandler(DRAHandler):
     @route
     async def post(self) -> None:
         body = self.body("SessionAdopt")
-        record = await self.board.sessions.adopt(body["claim"], namespace=body.get("namespace"))
+        record = await self.board.sessions.adopt(body["claim"])
         self.send(record.as_dict())
 
 
