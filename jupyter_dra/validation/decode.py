@@ -282,7 +282,8 @@ def custom_problem(value: Any, kind: str, place: str = "Go value") -> str | None
         if isinstance(value, bool) or not isinstance(value, (str, int, float)):
             return QUANTITY_TEXT
         try:
-            Quantity.parse(value if isinstance(value, str) else number_text(value))
+            # Go's Quantity.UnmarshalJSON trims the text before it parses it.
+            Quantity.parse(value.strip(" ") if isinstance(value, str) else number_text(value))
         except QuantityError as error:
             return error.message
         return None

@@ -45,7 +45,7 @@ def _value(value: Any, shape: Shape) -> Any:
         element = schemas.shape(shape.elem)
         return {key: _value(entry, element) for key, entry in value.items()}
     if shape.kind == "quantity":
-        return Quantity.parse(value).canonical()
+        return Quantity.parse(value.strip(" ") if isinstance(value, str) else value).canonical()
     return value
 
 

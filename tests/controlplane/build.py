@@ -34,7 +34,9 @@ def go_command() -> str:
 
 
 def _version(go: str) -> tuple[int, int]:
-    text = subprocess.run([go, "env", "GOVERSION"], capture_output=True, text=True, check=False).stdout.strip()
+    text = subprocess.run(
+        [go, "env", "GOVERSION"], capture_output=True, text=True, check=False
+    ).stdout.strip()
     parts = text.removeprefix("go").split(".")
     return (int(parts[0]), int(parts[1].split("rc")[0])) if len(parts) >= 2 and parts[0].isdigit() else (0, 0)
 
@@ -59,10 +61,15 @@ def program(name: str = "binary") -> Path:
 
 def _build(go: str, source: Path, target: Path) -> None:
     target.parent.mkdir(parents=True, exist_ok=True)
-    print(f"Building the Kubernetes {VERSION} control plane; this takes some minutes the first time.", flush=True)
+    print(
+        f"Building the Kubernetes {VERSION} control plane; this takes some minutes the first time.",
+        flush=True,
+    )
     major, minor, _ = VERSION.split(".")
     stamps = {"gitVersion": f"v{VERSION}", "gitMajor": major, "gitMinor": minor, "gitTreeState": "clean"}
-    flags = "-s -w " + " ".join(f"-X k8s.io/component-base/version.{key}={value}" for key, value in stamps.items())
+    flags = "-s -w " + " ".join(
+        f"-X k8s.io/component-base/version.{key}={value}" for key, value in stamps.items()
+    )
     partial = target.with_suffix(f".{os.getpid()}")
     done = subprocess.run(
         [go, "build", "-trimpath", "-buildvcs=false", "-ldflags", flags, "-o", str(partial), "."],

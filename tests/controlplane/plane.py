@@ -124,7 +124,9 @@ class ControlPlane:
     def _write_keys(self) -> None:
         key = rsa.generate_private_key(public_exponent=65537, key_size=2048)
         private = key.private_bytes(
-            serialization.Encoding.PEM, serialization.PrivateFormat.TraditionalOpenSSL, serialization.NoEncryption()
+            serialization.Encoding.PEM,
+            serialization.PrivateFormat.TraditionalOpenSSL,
+            serialization.NoEncryption(),
         )
         public = key.public_key().public_bytes(
             serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo
@@ -137,7 +139,9 @@ class ControlPlane:
         everyone = {ADMIN: ("system:masters",), **self.users}
         self.tokens = {name: secrets.token_hex(16) for name in everyone}
         lines = [
-            f'{self.tokens[name]},{name},{name},"{",".join(groups)}"' if groups else f"{self.tokens[name]},{name},{name}"
+            f'{self.tokens[name]},{name},{name},"{",".join(groups)}"'
+            if groups
+            else f"{self.tokens[name]},{name},{name}"
             for name, groups in everyone.items()
         ]
         path = self.folder / "tokens.csv"
@@ -168,7 +172,9 @@ class ControlPlane:
             "current-context": "plane",
             "clusters": [{"name": "plane", "cluster": {"server": self.url, "certificate-authority": ca}}],
             "users": [{"name": user, "user": {"token": self.tokens[user]}}],
-            "contexts": [{"name": "plane", "context": {"cluster": "plane", "user": user, "namespace": namespace}}],
+            "contexts": [
+                {"name": "plane", "context": {"cluster": "plane", "user": user, "namespace": namespace}}
+            ],
         }
         path.touch(0o600)
         path.write_text(json.dumps(document))
