@@ -50,13 +50,14 @@ lint: $(VENV)/.test ## format, lint, types, generated files
 	$(BIN)/mypy
 	$(BIN)/python tools/front_codes.py --check
 	$(JLPM) install --immutable
-	$(JLPM) lint:check
+	$(JLPM) types
+	$(JLPM) lint
 
 .PHONY: format
 format: $(VENV)/.test ## put the code into the project's form
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
-	$(JLPM) lint
+	$(JLPM) lint:fix
 
 .PHONY: test-ui
 test-ui: $(VENV)/.test ## stories in Chromium (needs the chromium command)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from jupyter_dra.model import codes
 
+WIDTH = 90  # as prettier formats the front end
 TARGET = Path(__file__).parent.parent / "labextension" / "src" / "api" / "codes.ts"
 
 
@@ -25,10 +26,11 @@ def text() -> str:
             "WHY": "Why",
             "CERTAINTY": "Certainty",
         }.get(name, "".join(part.capitalize() for part in name.split("_")).removesuffix("s"))
-        listing = "\n".join(f"  '{value}'," for value in values).rstrip(",")
-        parts.append(
-            f"export const {name} = [\n{listing}\n] as const;\nexport type {singular}Code = (typeof {name})[number];\n"
-        )
+        quoted = [f"'{value}'" for value in values]
+        line = f"export const {name} = [{', '.join(quoted)}] as const;"
+        if len(line) > WIDTH:
+            line = f"export const {name} = [\n  " + ",\n  ".join(quoted) + "\n] as const;"
+        parts.append(f"{line}\nexport type {singular}Code = (typeof {name})[number];\n")
     return "\n".join(parts)
 
 

@@ -9,8 +9,6 @@ import uuid
 from collections.abc import Callable, Coroutine
 from typing import TYPE_CHECKING, Any
 
-from jupyter_server.utils import ApiPath
-
 from ..claims import Requirement
 from ..errors import DRAError, NotFoundError
 from ..kernels.kernelspecs import SESSION_SPEC
@@ -38,6 +36,11 @@ class Attachments:
         self._on_attached = on_attached
         self._expected: dict[str, str] = {}  # kernel id → session id, until the kernel manager has it
         self._tasks: set[asyncio.Task[None]] = set()
+
+    @property
+    def _manager(self) -> Any:
+        """The kernel manager, only partly typed in jupyter_server."""
+        return self._server.kernel_manager
 
     @property
     def starting(self) -> bool:
@@ -107,8 +110,8 @@ class Attachments:
 
     async def stop_kernel(self, session_id: str, kernel_id: str) -> dict[str, Any]:
         """End one kernel of a session."""
-        manager = self._server.kernel_manager
-        if kernel_id in manager:  # type: ignore[no-untyped-call]
+        manager = self._manager
+        if kernel_id in manager:
             await self._sessions.get(session_id)
             await manager.shutdown_kernel(kernel_id)
             return (await self._sessions.get(session_id)).as_dict()
@@ -119,8 +122,8 @@ class Attachments:
         record = await self._sessions.get(session_id)
         if all(one.id != kernel_id for one in record.kernels):
             raise NotFoundError(f"The session {session_id} has no kernel {kernel_id}.", code="not-found")
-        manager = self._server.kernel_manager
-        if kernel_id in manager:  # type: ignore[no-untyped-call]
+        manager = self._manager
+        if kernel_id in manager:
             await manager.restart_kernel(kernel_id)
         else:
             record = await self._sessions.restart_kernel(session_id, kernel_id)
@@ -162,10 +165,10 @@ class Attachments:
         """Wait for the kernel, then give it to the kernel manager under its id."""
         try:
             await self._sessions.ready(session_id, kernel_id)
-            await self._server.kernel_manager.start_kernel(
+            await self._manager.start_kernel(
                 kernel_name=SESSION_SPEC,
                 kernel_id=kernel_id,
-                path=ApiPath(os.path.dirname(notebook) if notebook else ""),
+                path=os.path.dirname(notebook) if notebook else "",
                 dra={"session_id": session_id, "kernel_id": kernel_id},
             )
         except DRAError as error:
@@ -179,8 +182,8 @@ class Attachments:
         self._on_attached(session_id)
 
     async def _forget_kernel(self, kernel_id: str) -> None:
-        manager = self._server.kernel_manager
-        if kernel_id in manager:  # type: ignore[no-untyped-call]
+        manager = self._manager
+        if kernel_id in manager:
             await manager.shutdown_kernel(kernel_id, now=True)
 
     def _spawn(self, work: Coroutine[Any, Any, None]) -> None:

@@ -226,12 +226,12 @@ class Board:
     # The inventory
 
     async def ask(self, question: Callable[[Any], Any]) -> Any:
-        """Ask the current inventory; runs where the inventory lives, never on the server's loop."""
+        """Ask the current inventory; runs where the inventory lives, never on a loop."""
         feed = await self.sessions.inventory()
         if not self._inventory_followed:
             self._inventory_followed = True
             self._ends.append(feed.subscribe(self._inventory_changed))
-        answer: Awaitable[Any] = self.sessions.loop.wrap(_asked(feed, question))
+        answer: Awaitable[Any] = self.sessions.loop.wrap(feed.ask(question))
         return await answer
 
     async def revision(self) -> tuple[int, dict[str, Any]]:
@@ -326,8 +326,3 @@ class Board:
             raise ConflictError(
                 "A session is starting.", code="in-use", next_step="Cancel it, or wait until it is ready."
             )
-
-
-async def _asked(feed: Any, question: Callable[[Any], Any]) -> Any:
-    inventory = await feed.inventory()
-    return question(inventory)
