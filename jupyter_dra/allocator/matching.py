@@ -15,7 +15,7 @@ from jupyter_dra.errors import CELCompileError, CELRuntimeError, DRAError
 
 __all__ = ["Failure", "Match", "SelectorTable"]
 
-_KEPT_PROGRAMS = 2000
+_KEPT_PROGRAMS = 256
 
 
 @dataclass(frozen=True, slots=True)

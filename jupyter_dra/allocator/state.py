@@ -23,7 +23,8 @@ from jupyter_dra.model import DeviceClass, DeviceID, DeviceTaintRule, ResourceCl
 
 __all__ = ["ClusterState"]
 
-_KEPT_ATTEMPTS = 64
+# An attempt on an irregular cluster of 5,000 nodes remembers some megabytes of outcomes.
+_KEPT_ATTEMPTS = 16
 _NO_LABELS: Mapping[str, str] = {}
 PoolKey = tuple[str, str]
 

@@ -92,6 +92,8 @@ def make_plan(
 ) -> Plan:
     """See :meth:`Inventory.plan`."""
     wish = interpret(inventory, wanted, namespace, tiers)
+    if wish.requirement is not None and wish.requirement.namespace:
+        namespace = wish.requirement.namespace
     judgement = judge(inventory, wish, budget_ms, tiers)
     reasons = why_not(inventory, judgement)
     nodes, left_out = list_nodes(inventory, judgement, None if all_nodes else 50)

@@ -31,20 +31,31 @@ class Visibility:
 
     @staticmethod
     def read(given: Mapping[str, Any] | Visibility | None) -> Visibility:
-        """Read ``{"slices": true, "claims": "namespace", "namespaces": ["team-a"], "user": "ada"}``; None sees all."""
+        """Read ``{"slices": true, "claims": "namespace", "namespaces": ["team-a"], "user": "ada"}``; None sees all.
+
+        ``claims`` may also be a list of namespaces.
+        """
         if isinstance(given, Visibility):
             return given
         given = given or {}
         claims = given.get("claims", "all")
-        if claims is True or claims is False or claims is None:
+        namespaces = tuple(given.get("namespaces") or ())
+        if not isinstance(claims, (str, bool)) and claims:
+            claims, namespaces = "namespace", (*namespaces, *claims)
+        elif not isinstance(claims, str):
             claims = "all" if claims else "none"
+        seen: Literal["all", "namespace", "none"] = "none"
+        if claims == "all":
+            seen = "all"
+        elif claims == "namespace":
+            seen = "namespace"
         return Visibility(
             slices=bool(given.get("slices", True)),
-            claims=claims if claims in ("all", "namespace") else "none",
+            claims=seen,
             classes=bool(given.get("classes", True)),
             quota=bool(given.get("quota", True)),
             names=bool(given.get("names", True)),
-            namespaces=tuple(given.get("namespaces") or ()),
+            namespaces=namespaces,
             user=given.get("user"),
             groups=None if given.get("groups") is None else tuple(given["groups"]),
         )

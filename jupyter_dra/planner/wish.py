@@ -54,6 +54,7 @@ def interpret(inventory: Inventory, wanted: Any, namespace: str, tiers: Sequence
 def _from_requirement(
     inventory: Inventory, requirement: Requirement, namespace: str, tiers: Sequence[Json]
 ) -> Wish:
+    namespace = requirement.namespace or namespace
     if isinstance(requirement.claim, str):
         return _existing(inventory, requirement, requirement.claim, namespace)
     if isinstance(requirement.claim, Mapping):

@@ -255,23 +255,29 @@ def test_seventeen_of_one_island_of_sixteen_is_answered_at_once() -> None:
 
 
 def test_a_search_without_end_is_said_to_be_undecided() -> None:
-    attributes = [{f"a{k}": (n >> k) & 1 for k in range(6)} for n in range(30)]
-    devices = [device(f"d{n:02}", **values) for n, values in enumerate(attributes)]
-    inventory = Inventory.from_objects([example_class(), slice_of("n1", devices, "gpu.example.com")])
-    constraints = [{"distinctAttribute": f"gpu.example.com/a{k}"} for k in range(1)]
-    constraints += [
-        {"matchAttribute": f"gpu.example.com/a{k}", "requests": ["r1", "r2"]} for k in range(1, 6)
+    # Parts of different sizes on one card: no shortcut sees that 15 odd sizes never add up to the rest.
+    sizes = [3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47, 53]
+    parts = [
+        device(
+            f"p{size}",
+            extra={"consumesCounters": [{"counterSet": "card", "counters": {"slots": {"value": str(size)}}}]},
+        )
+        for size in reversed(sizes)
     ]
-    asked = claim(
-        "c",
-        request("r1", "gpu.example.com", count=9),
-        request("r2", "gpu.example.com", count=9),
-        constraints=constraints[1:],
+    pool = {"name": "n1", "generation": 1, "resourceSliceCount": 2}
+    card = [{"name": "card", "counters": {"slots": {"value": str(sum(sizes[:9]) - 1)}}}]
+    inventory = Inventory.from_objects(
+        [
+            example_class(),
+            slice_of("n1", [], "gpu.example.com", name="counters", pool=pool, sharedCounters=card),
+            slice_of("n1", parts, "gpu.example.com", name="parts", pool=pool),
+        ]
     )
-    plan = inventory.plan(asked, budget_ms=0.05)
-    assert plan.verdict in ("unknown", "impossible")
-    if plan.verdict == "unknown":
-        assert [reason["code"] for reason in plan.certainty["reasons"]] == ["search-budget"]
+    asked = claim("c", request("r", "gpu.example.com", count=9))
+    plan = inventory.plan(asked, budget_ms=5)
+    assert plan.verdict == "unknown"
+    assert [reason["code"] for reason in plan.certainty["reasons"]] == ["search-budget"]
+    assert plan.launch["can"] == "yes"
 
 
 def test_the_larger_of_two_cards_is_had_where_the_request_leaves_it_open() -> None:
@@ -358,3 +364,58 @@ def test_a_template_is_planned_as_the_claim_made_from_it() -> None:
     )
     assert inventory.plan({"claim": "template/own"}, namespace="team-a").verdict == "fits"
     assert inventory.plan(template).verdict == "fits"
+
+
+def test_how_many_devices_all_or_an_alternative_means_is_known_before_the_start() -> None:
+    objects = [
+        example_class(),
+        device_class(
+            "large", f'{EXAMPLE} && device.attributes["gpu.example.com"].?size.orValue("") == "large"'
+        ),
+        example_slice("node-a", *(f"gpu-{n}" for n in range(8))),
+    ]
+    inventory = Inventory.from_objects(objects)
+    everything = inventory.plan(claim("c", request("gpu", "gpu.example.com", allocationMode="All")))
+    assert len(everything.nodes[0]["devices"]) == 8
+    one_or_four = claim(
+        "c",
+        {
+            "name": "gpu",
+            "firstAvailable": [
+                {"name": "large", "deviceClassName": "large", "count": 1},
+                {"name": "small", "deviceClassName": "gpu.example.com", "count": 4},
+            ],
+        },
+    )
+    taken = inventory.plan(one_or_four).nodes[0]["devices"]
+    assert [entry["request"] for entry in taken] == ["gpu/small"] * 4
+
+
+def test_the_only_device_in_use_names_the_claim_that_holds_it() -> None:
+    objects = [
+        example_class(),
+        example_slice("node-a", "gpu-0"),
+        held("gpu-sharing", ("gpu.example.com", "node-a", "gpu-0"), namespace="team-a"),
+    ]
+    own = {
+        "apiVersion": "resource.k8s.io/v1",
+        "kind": "ResourceClaimTemplate",
+        "metadata": {"name": "own-gpu", "namespace": "team-a"},
+        "spec": {"spec": {"devices": {"requests": [request("gpu", "gpu.example.com")]}}},
+    }
+    inventory = Inventory.from_objects([*objects, own])
+    plan = inventory.plan({"claim": "template/own-gpu"}, namespace="team-a", detail="full")
+    assert plan.verdict == "busy" and plan.launch["can"] == "wait"
+    assert plan.holders[0]["claim"] == "gpu-sharing"
+    joined = inventory.plan({"claim": "gpu-sharing"}, namespace="team-a")
+    assert joined.verdict == "fits" and joined.nodes[0]["devices"][0]["device"] == "gpu-0"
+
+
+def test_a_wait_ends_as_soon_as_somebody_outside_gives_the_device_back() -> None:
+    outside = held("batch", ("gpu.example.com", "node-a", "gpu-0"), namespace="elsewhere")
+    inventory = Inventory.from_objects([example_class(), example_slice("node-a", "gpu-0"), outside])
+    busy = inventory.plan({"tier": "gpu.example.com"}, detail="full")
+    assert busy.verdict == "busy"
+    assert (busy.holders[0]["who"], busy.holders[0]["namespace"]) == ("namespace", "elsewhere")
+    inventory.apply({"type": "DELETED", "object": outside})
+    assert inventory.plan({"tier": "gpu.example.com"}).verdict == "fits"
