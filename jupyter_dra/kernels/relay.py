@@ -100,6 +100,7 @@ class Relay:
         self._changed = asyncio.Event()
         self._tasks: dict[str, set[asyncio.Task[None]]] = {channel: set() for channel in CHANNELS}
         self._joined: set[asyncio.Task[None]] = set()
+        self._leaving: set[asyncio.Task[None]] = set()
         self._missing = dict.fromkeys(AWAITED, 0)
         self.refused = 0
 
@@ -179,14 +180,17 @@ class Relay:
 
     def cut(self) -> None:
         """Close every open connection; ZMQ connects again by itself."""
-        for tasks in self._tasks.values():
-            for task in tasks:
-                task.cancel()
+        self._cancel([task for tasks in self._tasks.values() for task in tasks])
 
     def cut_joined(self) -> None:
         """Close the connections to a kernel that is dead; those that wait for the next one stay."""
-        for task in self._joined:
+        self._cancel(list(self._joined))
+
+    def _cancel(self, tasks: list[asyncio.Task[None]]) -> None:
+        for task in tasks:
             task.cancel()
+            self._leaving.add(task)
+            task.add_done_callback(self._leaving.discard)
 
     @property
     def open_connections(self) -> int:
@@ -269,6 +273,8 @@ class Relay:
 
         For the end of a restart: what a client sends before it noticed the cut is lost, as with any kernel.
         """
+        if self._leaving:
+            await asyncio.wait(self._leaving, timeout=LISTENERS_SECONDS)  # only then is it known who was cut
         if any(self._missing.get(channel) for channel in AWAITED):
             await self._back(AWAITED)
 

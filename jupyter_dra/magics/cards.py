@@ -78,6 +78,21 @@ def sessions_card(document: Mapping[str, Any]) -> Card:
     return list_card("sessions", "Sessions", heads, rows, dict(document))
 
 
+def own_session_card(facts: Mapping[str, Any]) -> Card:
+    """The session of this kernel, as far as it knows without a cluster login."""
+    session, devices = facts.get("session") or {}, facts.get("devices") or []
+    row = [
+        session.get("id"),
+        facts.get("activity"),
+        ", ".join(visible(device.get("label") or device.get("name"), 80) for device in devices[:4]),
+        next((device["node"] for device in devices if device.get("node")), None),
+        ", ".join(visible(name, 80) for name in session.get("notebooks") or []),
+    ]
+    heads = ["Session", "State", "Device", "Node", "Notebooks"]
+    title = "This kernel's session (others: panel GPU sessions)"
+    return list_card("sessions", title, heads, [row], {"kind": "SessionList", "version": 1, "sessions": []})
+
+
 def session_row(session: Mapping[str, Any]) -> list[Any]:
     devices = session["devices"]
     return [

@@ -61,7 +61,7 @@ class ClusterSide:
     def _ask(self, question: Callable[[Any], Any]) -> Any:
         async def look() -> Any:
             feed = await self.sessions.inventory()
-            return question(await feed.inventory())
+            return await feed.ask(question)
 
         return self._call(look())
 

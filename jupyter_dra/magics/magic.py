@@ -142,8 +142,10 @@ class DRAMagics(Magics):
         return session_card(self.cluster.launch(wish, wait=wait, say=lambda text: print(visible(text))))
 
     def _sessions(self, arguments: Any) -> Card:
-        from .cards import sessions_card
+        from .cards import own_session_card, sessions_card
 
+        if held.read_session(held.run_folder()) is not None:
+            return own_session_card(held.collect())
         return sessions_card(self.cluster.list())
 
     def _attach(self, arguments: Any) -> Card:
@@ -163,7 +165,7 @@ class DRAMagics(Magics):
         return session_card(self.cluster.stop(_named(arguments)))
 
 
-_NEED_CLUSTER = frozenset({"tiers", "devices", "plan", "launch", "sessions", "attach", "extend", "stop"})
+_NEED_CLUSTER = frozenset({"tiers", "devices", "plan", "launch", "attach", "extend", "stop"})
 _OWN_SESSION = frozenset({"attach", "extend", "stop"})
 
 

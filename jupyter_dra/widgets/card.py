@@ -93,12 +93,15 @@ def facts_of(device: Mapping[str, Any]) -> list[dict[str, str]]:
     found: list[dict[str, str]] = []
     attributes, sources = device.get("attributes") or {}, device.get("sources") or {}
     where = (device.get("found_in") or ["session"])[0]
+    told = size(device.get("memory_bytes"))
     for name, entry in (device.get("capacity") or {}).items():
         if name.split("/")[-1] == "memory":
             found.append({"name": "Memory", "value": value_of(entry), "source": sources.get(name, where)})
     if not found and device.get("memory_published"):
         published = visible(device["memory_published"], 40)
         found.append({"name": "Memory", "value": published, "source": where})
+    if found and told:
+        found[0]["value"] += f" · {told}"  # as published, and in the unit people compare
     for last, word in FACTS.items():
         for name, entry in attributes.items():
             if name.split("/")[-1] == last:
@@ -230,7 +233,7 @@ def _lines(data: Mapping[str, Any], held: Mapping[str, Any]) -> list[tuple[str, 
 
 def _device_rows(device: Mapping[str, Any]) -> list[tuple[str, str, str]]:
     rows = [
-        ("Request", visible(device.get("request") or "–", 80), ""),
+        ("Request", visible(device.get("request") or "–", 80).replace("/", " → ", 1), ""),
         ("Device", " / ".join(visible(device.get(name), 120) for name in ("driver", "pool", "name")), ""),
     ]
     rows.extend((fact["name"], fact["value"], SOURCES.get(fact["source"], "")) for fact in device["facts"])

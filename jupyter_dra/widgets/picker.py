@@ -118,8 +118,10 @@ class DRAPicker(ipywidgets.VBox):  # type: ignore[misc]
         async def look() -> list[dict[str, Any]]:
             feed = await sessions.inventory()
             context = await sessions.context()
-            inventory = await feed.inventory()
-            tiers: list[dict[str, Any]] = inventory.tiers(namespace=context["namespace"] or "default")
+            namespace = context["namespace"] or "default"
+            tiers: list[dict[str, Any]] = await feed.ask(
+                lambda inventory: inventory.tiers(namespace=namespace)
+            )
             return tiers
 
         def show(done: Future[list[dict[str, Any]]]) -> None:

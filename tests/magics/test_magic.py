@@ -142,7 +142,7 @@ def test_inside_the_pod_the_card_needs_no_login(shell: InteractiveShell, inside:
 
 
 @pytest.mark.parametrize(
-    "word", ["tiers", "devices", "plan", "launch", "sessions", "attach", "extend", "stop"]
+    "word", ["tiers", "devices", "plan", "launch", "attach", "extend", "stop"]
 )
 def test_inside_the_pod_words_that_need_the_cluster_become_a_request(
     shell: InteractiveShell, inside: Path, word: str
@@ -154,6 +154,13 @@ def test_inside_the_pod_words_that_need_the_cluster_become_a_request(
     assert f"jupyter dra {word}" in card.text
     if word in ("attach", "extend", "stop"):
         assert card.data["session"] == "bert-9d4fk"
+
+
+def test_inside_the_pod_sessions_shows_this_kernels_own(shell: InteractiveShell, inside: Path) -> None:
+    card = dra(shell, "sessions")
+    assert card.data["card"] == "sessions"
+    assert "bert-9d4fk" in card.text
+    assert "E 8 GB" in card.text
 
 
 @pytest.mark.threat("T06")
