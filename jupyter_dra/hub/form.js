@@ -32,7 +32,8 @@
     return verdict(tier, total, free, count);
   };
   const verdict = (tier, total, free, count) => {
-    const fill = (text, values) => text.replace(/%(\w+)%/g, (_, name) => values[name]);
+    const fill = (text, values) =>
+      text.replace(/%(\w+)%/g, (_, name) => String(values[name]).replaceAll('|', '¦'));
     const values = { free, total, count, tier: tier.title, most: tier.most };
     if (tier.unknown) {
       return ['none', fill(facts.words.unknown, values)];
@@ -50,9 +51,12 @@
   };
   const update = () => {
     const [code, text] = judge();
-    if (words.textContent !== text) {
+    if (words.textContent !== text.replace('|', '')) {
+      const [lead, rest = ''] = text.split('|');
+      const strong = document.createElement('strong');
+      strong.textContent = lead;
       note.dataset.verdict = code;
-      words.textContent = text;
+      words.replaceChildren(strong, rest);
     }
   };
   form.addEventListener('change', update);

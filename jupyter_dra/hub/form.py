@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from importlib.resources import files
 from typing import Any
@@ -18,16 +19,17 @@ _ICONS = {
     "impossible": "M8 1a7 7 0 1 0 0 14A7 7 0 0 0 8 1M3.5 3.5l9 9",
     "none": "M8 1a7 7 0 1 0 0 14A7 7 0 0 0 8 1M8 7.5v4M8 4.5v.5",
 }
+#: The verdict; what stands before the bar is emphasized.
 WORDS = {
-    "choose": "Choose a device.",
-    "cpu": "No device. The server starts at once.",
-    "unknown": "What is free of %tier% cannot be seen here; the server waits for its device.",
-    "never": "Not possible here: no %tier% has that memory.",
-    "many": "Not possible here: no node has more than %most% of these.",
-    "taken": "All taken for now: %total% of %total%. The server waits and starts by itself when one is free.",
-    "few": "%free% of %total% are free, fewer than %count%. The server waits until there are enough.",
-    "fits": "Fits now: %free% of %total% are free. The server holds its device until you stop it.",
-    "perhaps": "At most %free% of %total% are free. The server holds its device until you stop it, or waits for one.",
+    "choose": "Choose a device.|",
+    "cpu": "No device.| The server starts at once.",
+    "unknown": "Not known.| What is free of %tier% cannot be seen here; the server waits for its device.",
+    "never": "Not possible here.| No %tier% has that memory.",
+    "many": "Not possible here.| No node has more than %most% of these.",
+    "taken": "All taken for now.| %total% of %total% are in use. The server waits and goes on by itself.",
+    "few": "Too few are free.| %free% of %total% are free, %count% are asked for. The server waits for more.",
+    "fits": "Fits now.| %free% of %total% are free. The server holds its device until you stop it.",
+    "perhaps": "At most %free% of %total% are free.| The server waits for its device and holds it until you stop it.",
 }
 
 
@@ -58,13 +60,13 @@ def render(
         fields += [_count(number, one, chosen) for number, one in enumerate(rules.tiers)]
     if any(fields):
         parts.append(element("div", *fields, class_="dra-fields"))
-    code, words = _first_verdict(rules, current)
+    code, *words = _first_verdict(rules, current)
     icons = "".join(_icon(name, class_=f"dra-{name}") for name in _ICONS)
     parts.append(
         element(
             "div",
             icons,
-            element("p", text(words), role="status"),
+            element("p", element("strong", text(words[0])), text(words[1]), role="status"),
             class_="dra-note dra-verdict",
             data_verdict=code,
         )
@@ -257,11 +259,15 @@ def _facts(offer: TierOffer) -> dict[str, Any]:
     }
 
 
-def _first_verdict(rules: Rules, current: str) -> tuple[str, str]:
-    """The verdict without a memory wish, as the page's script words it; pages without scripts keep it."""
+def _first_verdict(rules: Rules, current: str) -> tuple[str, str, str]:
+    """The verdict without a memory wish, as the page's script words it; pages without scripts keep it.
+
+    Returns code, emphasized words, further words.
+    """
     offer = next((one for one in rules.tiers if one.name == current), None)
     if offer is None:
-        return "none", WORDS["cpu" if current == NO_DEVICE else "choose"]
+        lead, _, rest = WORDS["cpu" if current == NO_DEVICE else "choose"].partition("|")
+        return "none", lead, rest
     facts = _facts(offer)
     if facts["unknown"]:
         code, key = "none", "unknown"
@@ -273,7 +279,10 @@ def _first_verdict(rules: Rules, current: str) -> tuple[str, str]:
         code, key = "busy", "few" if facts["free"] else "taken"
     else:
         code, key = "fits", "fits" if facts["sure"] else "perhaps"
-    words = WORDS[key].replace("%tier%", facts["title"])
-    for name in ("free", "count", "most"):
-        words = words.replace(f"%{name}%", str(facts[name]))
-    return code, words.replace("%total%", str(facts["devices"]))
+    lead, _, rest = WORDS[key].partition("|")
+    values = {**facts, "total": facts["devices"], "tier": facts["title"]}
+    return code, _filled(lead, values), _filled(rest, values)
+
+
+def _filled(words: str, values: Mapping[str, Any]) -> str:
+    return re.sub(r"%(\w+)%", lambda match: str(values[match[1]]), words)

@@ -33,6 +33,17 @@ def duration(seconds: float) -> str:
     return f"{hours} h {minutes} min" if minutes else f"{hours} h"
 
 
+def plural(title: str) -> str:
+    """A tier's title for several devices.
+
+    >>> plural("Small GPU")
+    'Small GPUs'
+    """
+    return (
+        f"{title}s" if title[-1:].isalpha() and not title.endswith("s") and " with " not in title else title
+    )
+
+
 def waiting(
     plan: Mapping[str, Any],
     tier: str,
@@ -59,7 +70,8 @@ def waiting(
     if free and not plan["certainty"]["sure"]:
         # The scheduler refuses what looks free from here: somebody out of sight has it.
         taken = total
-    text = f"Waiting: {taken} of {total} {tier} {'is' if taken == 1 else 'are'} taken."
+    named = tier if taken == 1 else plural(tier)
+    text = f"Waiting: {taken} of {total} {named} {'is' if taken == 1 else 'are'} taken."
     outside = taken - inside
     if taken:
         text += f" {inside} {'is' if inside == 1 else 'are'} held in this hub, {outside} outside it."
@@ -67,8 +79,8 @@ def waiting(
         text += " Those left do not fit together with the rest of the request."
     strangers = [row for row in holders if (row["namespace"], row["claim"]) not in own]
     if show_holders and strangers:
-        named = ", ".join(f"{row['claim']} in {row['namespace']}" for row in strangers[:3])
-        text += f" Outside: {named}{' and more' if len(strangers) > 3 else ''}."
+        names = ", ".join(f"{row['claim']} in {row['namespace']}" for row in strangers[:3])
+        text += f" Outside: {names}{' and more' if len(strangers) > 3 else ''}."
     return f"{text} {limit}"
 
 

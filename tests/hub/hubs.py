@@ -9,6 +9,7 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -76,12 +77,11 @@ def cluster_with_hub_rights(
     inventories: tuple[str, ...] = ("default",), *, namespaces: tuple[str, ...] = ("default",), **options: Any
 ) -> LocalCluster:
     """A local cluster with one more user, who has what ``jupyter dra rbac hub`` prints and nothing else."""
-    import tempfile
-
-    tokens = Path(tempfile.mkdtemp(prefix="jdh-")) / "tokens.csv"
-    tokens.write_text(f"{HUB_TOKEN},{HUB_USER},{HUB_USER}\n")
-    tokens.chmod(0o600)
-    cluster = start_local_cluster(None, inventories, tokens_file=str(tokens), **options)
+    with tempfile.TemporaryDirectory(prefix="jdh-") as folder:
+        tokens = Path(folder) / "tokens.csv"
+        tokens.write_text(f"{HUB_TOKEN},{HUB_USER},{HUB_USER}\n")
+        tokens.chmod(0o600)
+        cluster = start_local_cluster(None, inventories, tokens_file=str(tokens), **options)
     for namespace in namespaces:
         if namespace != "default":
             cluster.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}})

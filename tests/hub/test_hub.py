@@ -168,7 +168,7 @@ def test_others_stay_unnamed_and_a_cancelled_wait_leaves_nothing(hub: Hub, clust
     page = rex.choose(tier="middle")
     told = rex.progress(until=lambda one: str(one.get("message")).startswith("Waiting"))
     assert told[-1]["message"].startswith(
-        "Waiting: 2 of 2 Medium GPU are taken. 2 are held in this hub, 0 outside"
+        "Waiting: 2 of 2 Medium GPUs are taken. 2 are held in this hub, 0 outside"
     )
     shown = page.text + rex.form().text + str(told)
     assert "sentinel" not in shown

@@ -112,7 +112,7 @@ def test_a_choice_that_failed_leaves_no_trace_in_the_next(stories: Stories, clus
         failing = spawner("dora", wait_timeout=1)
         with pytest.raises(web.HTTPError) as caught:
             await start(failing, {"tier": "medium"})
-        assert message(caught).startswith("No device became free within 1 s. 2 of 2 Medium GPU are taken.")
+        assert message(caught).startswith("No device became free within 1 s. 2 of 2 Medium GPUs are taken.")
         # What JupyterHub does after a failure: stop, then a new spawner from the saved state.
         await failing.stop()
         following = spawner("dora")
@@ -147,7 +147,7 @@ def test_a_start_waits_in_words_and_goes_on_when_a_device_is_freed(
         starting = asyncio.ensure_future(start(one, {"tier": "medium"}))
         await until(lambda: [text for text in told if text.startswith("Waiting")])
         assert told[-1] == (
-            "Waiting: 2 of 2 Medium GPU are taken. 0 are held in this hub, 2 outside it. "
+            "Waiting: 2 of 2 Medium GPUs are taken. 0 are held in this hub, 2 outside it. "
             "It goes on by itself when one is free; at most 2 h."
         )
         # The neighbour's name is not told: the hub may not see that namespace.

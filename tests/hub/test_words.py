@@ -23,7 +23,7 @@ def plan(
 def test_waiting_says_how_many_are_held_here_and_elsewhere() -> None:
     found = plan(12, 0, ("hub", "ours", 3), ("batch", "batch-7", 9))
     assert words.waiting(found, "High-memory GPU", [("hub", "ours")], 7200) == (
-        "Waiting: 12 of 12 High-memory GPU are taken. 3 are held in this hub, 9 outside it. "
+        "Waiting: 12 of 12 High-memory GPUs are taken. 3 are held in this hub, 9 outside it. "
         "It goes on by itself when one is free; at most 2 h."
     )
     told = words.waiting(found, "GPU", [("hub", "ours")], 60, show_holders=True)
