@@ -116,19 +116,36 @@ def judge(plan: Mapping[str, Any], *, wait: float | None, force: bool) -> None:
     if force:
         return
     if verdict == "impossible":
+        error = next((one for one in plan.get("findings") or [] if one["severity"] == "error"), None)
+        if error is not None:
+            raise ConflictError(
+                error["message"], code="impossible", next_step=error.get("fix"), params=params
+            )
         raise ConflictError(
-            "No device of this cluster can meet the requirement.",
+            _sentence("Not possible here: no node has this, even with everything free", plan),
             code="impossible",
-            next_step="Change the requirement; the plan names changes that help.",
+            next_step=_change(plan),
             params=params,
         )
     if verdict == "busy" and wait is None:
         raise ConflictError(
-            "All matching devices are taken.",
+            _sentence("All matching devices are taken", plan),
             code="busy",
-            next_step="Wait for one, or take one of the changes the plan names.",
+            next_step=_change(plan) or "Wait for one (wait, --wait).",
             params=params,
         )
+
+
+def _sentence(head: str, plan: Mapping[str, Any]) -> str:
+    """The verdict with the plan's reasons, at most five."""
+    reasons = "; ".join(str(reason["message"]) for reason in (plan.get("reasons") or [])[:5])
+    return f"{head}. {reasons}." if reasons else f"{head}."
+
+
+def _change(plan: Mapping[str, Any]) -> str | None:
+    """The first change that helps, as the next step."""
+    first = next(iter(plan.get("relaxations") or []), None)
+    return f"{first['message']}." if first else None
 
 
 def _quiet(event: SessionEvent) -> None:
