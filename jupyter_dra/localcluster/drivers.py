@@ -10,7 +10,7 @@ import asyncio
 import json
 import logging
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -37,7 +37,10 @@ class PrepareError(DRAError):
 
 @dataclass(frozen=True, slots=True)
 class PreparedDevice:
-    """One allocated device of a pod: where it comes from in the pod's own words, and what it is."""
+    """One allocated device of a pod: where it comes from in the pod's own words, and what it is.
+
+    ``container`` is set for extended resources, where the scheduler says which container gets the device.
+    """
 
     pod_claim: str
     claim: str
@@ -50,6 +53,7 @@ class PreparedDevice:
     attributes: Mapping[str, Any] = field(default_factory=dict)
     capacity: Mapping[str, Any] = field(default_factory=dict)
     network: Mapping[str, Any] | None = None
+    container: str | None = None
 
     def text(self, name: str) -> str | None:
         return (self.attributes.get(name) or {}).get("string")
@@ -136,12 +140,24 @@ class DeviceDrivers:
             if name is not None:
                 claim = await self._client.find(CLAIMS, name, pod["metadata"]["namespace"])
                 found += self._prepare_claim(pod, entry, name, claim)
+        found += await self._prepare_extended(pod)
         if self._locks is not None:
             holder = f"pod {pod['metadata']['namespace']}/{pod['metadata']['name']}"
             for device in found:
                 if not device.simulated and (uuid := device.text("uuid")) and device.text("type") == "gpu":
                     self._locks.take(uuid, pod["metadata"]["uid"], holder)
         return tuple(found)
+
+    async def _prepare_extended(self, pod: Object) -> list[PreparedDevice]:
+        status = (pod.get("status") or {}).get("extendedResourceClaimStatus")
+        if not status:
+            return []
+        name = status["resourceClaimName"]
+        containers = {item["requestName"]: item["containerName"] for item in status["requestMappings"]}
+        claim = await self._client.find(CLAIMS, name, pod["metadata"]["namespace"])
+        entry = {"name": "", "resourceClaimName": name}
+        devices = self._prepare_claim(pod, entry, name, claim)
+        return [replace(device, container=containers.get(device.request, "")) for device in devices]
 
     def unprepare(self, pod_uid: str) -> None:
         """Give back what ``prepare`` took for this pod."""
@@ -308,17 +324,17 @@ def container_devices(
     container: Mapping[str, Any], devices: Iterable[PreparedDevice]
 ) -> tuple[PreparedDevice, ...]:
     """Return the devices a container asks for with ``resources.claims``; one that names none gets none."""
-    wanted = [
-        (item["name"], item.get("request")) for item in (container.get("resources") or {}).get("claims") or ()
-    ]
-    return tuple(
-        device
-        for device in devices
-        if any(
-            name == device.pod_claim and request in (None, "", device.request.split("/")[0])
-            for name, request in wanted
+    asked = (container.get("resources") or {}).get("claims") or ()
+
+    def belongs(device: PreparedDevice) -> bool:
+        if device.container is not None:
+            return bool(device.container == container["name"])
+        request = device.request.split("/")[0]
+        return any(
+            item["name"] == device.pod_claim and item.get("request") in (None, "", request) for item in asked
         )
-    )
+
+    return tuple(filter(belongs, devices))
 
 
 def write_metadata(folder: Path, files: Mapping[str, bytes]) -> None:

@@ -245,7 +245,8 @@ class PodWorker:
                 log.debug("Volumes of %s stay as they are: %s", self.pod["metadata"]["name"], error)
 
     async def _prepare_devices(self) -> None:
-        if self.pod["spec"].get("resourceClaims"):
+        extended = (self.pod.get("status") or {}).get("extendedResourceClaimStatus")
+        if self.pod["spec"].get("resourceClaims") or extended:
             try:
                 self.devices = await self._around.drivers.prepare(self.pod)
             except DRAError as error:

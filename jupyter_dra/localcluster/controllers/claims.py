@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Mapping
 from typing import Any
 
@@ -12,11 +11,10 @@ from jupyter_dra.localcluster.informer import Informer, Key, key_of
 from jupyter_dra.localcluster.kinds import CLAIMS, PODS, TEMPLATES
 from jupyter_dra.localcluster.recorder import Recorder
 from jupyter_dra.localcluster.scheduler.binding import FINALIZER
-from jupyter_dra.localcluster.scheduler.devices import claim_names, consumer_of
+from jupyter_dra.localcluster.scheduler.devices import all_claim_names, claim_names, consumer_of
+from jupyter_dra.localcluster.scheduler.extended import ANNOTATION as EXTENDED
 
 POD_CLAIM_NAME = "resource.kubernetes.io/pod-claim-name"
-_SUFFIX_LETTERS = "bcdfghjklmnpqrstvwxz2456789"
-_NAME_LIMIT, _SUFFIX = 253, 5
 
 
 class ClaimController:
@@ -50,16 +48,15 @@ class ClaimController:
                 self._pod_queue.add(key_of(pod))
 
     def _pod_changed(self, kind: str, pod: Object, _before: Object | None) -> None:
-        if not pod["spec"].get("resourceClaims"):
+        if not pod["spec"].get("resourceClaims") and not all_claim_names(pod):
             return
         if kind != "DELETED" and not is_over(pod):
             self._pod_queue.add(key_of(pod))
         namespace, uid = pod["metadata"]["namespace"], pod["metadata"]["uid"]
         if kind == "DELETED" or is_over(pod):
             self._made = {key: name for key, name in self._made.items() if key[0] != uid}
-            for name in claim_names(pod):
-                if name:
-                    self._claim_queue.add((namespace, name))
+            for name in all_claim_names(pod):
+                self._claim_queue.add((namespace, name))
 
     def _claim_changed(self, kind: str, claim: Object, before: Object | None) -> None:
         if kind != "DELETED":
@@ -135,7 +132,7 @@ class ClaimController:
             )
         except ApiError as error:
             raise ApiError(
-                error.status, error.reason, f"failed to create ResourceClaim: {error.message}", error.body
+                error.status, error.reason, f"create ResourceClaim : {error.message}", error.body
             ) from error
         self._made[(meta["uid"], entry["name"])] = made["metadata"]["name"]
         return str(made["metadata"]["name"])
@@ -217,7 +214,8 @@ class ClaimController:
 
     async def _delete_generated(self, claim: Object) -> None:
         meta = claim["metadata"]
-        if meta.get("deletionTimestamp") or POD_CLAIM_NAME not in (meta.get("annotations") or {}):
+        annotations = meta.get("annotations") or {}
+        if meta.get("deletionTimestamp") or not {POD_CLAIM_NAME, EXTENDED} & annotations.keys():
             return
         owner = next((ref for ref in meta.get("ownerReferences") or () if ref.get("controller")), None)
         if owner is None or owner.get("kind") != "Pod":
@@ -241,13 +239,11 @@ def generated_claim(pod: Object, entry_name: str, template: Object) -> Object:
     """Return the claim that a pod's entry gets from a template."""
     spec = template["spec"]
     extra = spec.get("metadata") or {}
-    base = f"{pod['metadata']['name']}-{entry_name}-"[: _NAME_LIMIT - _SUFFIX]
-    suffix = "".join(secrets.choice(_SUFFIX_LETTERS) for _ in range(_SUFFIX))
     return {
         "apiVersion": CLAIMS.group_version,
         "kind": CLAIMS.kind,
         "metadata": {
-            "name": base + suffix,
+            "generateName": f"{pod['metadata']['name']}-{entry_name}-",
             "namespace": pod["metadata"]["namespace"],
             "labels": dict(extra.get("labels") or {}),
             "annotations": {**(extra.get("annotations") or {}), POD_CLAIM_NAME: entry_name},

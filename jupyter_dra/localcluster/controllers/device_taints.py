@@ -13,7 +13,7 @@ from jupyter_dra.localcluster.controllers.keyed import KeyedQueue
 from jupyter_dra.localcluster.informer import Informer, Key, key_of
 from jupyter_dra.localcluster.kinds import PODS, TAINT_RULES
 from jupyter_dra.localcluster.recorder import Recorder, now_text
-from jupyter_dra.localcluster.scheduler.devices import claim_names
+from jupyter_dra.localcluster.scheduler.devices import all_claim_names
 from jupyter_dra.model import DeviceID, DeviceTaint, DeviceTaintRule, Toleration
 
 REASON = "DeletionByDeviceTaintManager"
@@ -38,7 +38,7 @@ class DeviceTaintController:
         self._recorder = recorder
         self._taints: dict[DeviceID, tuple[DeviceTaint, ...]] = {}
         self._first_seen: dict[tuple[str, str, str], float] = {}
-        self._rule_states: dict[str, int] = {}
+        self._evicted: dict[str, set[str]] = {}
         self._queue = KeyedQueue("device-taints", self._sync_pod)
         self._rule_queue = KeyedQueue("device-taint-rule", self._sync_rule)
         slices.on_change(self._world_changed)
@@ -87,8 +87,8 @@ class DeviceTaintController:
         return found
 
     def _results_of(self, pod: Object) -> Iterator[Mapping[str, Any]]:
-        for name in claim_names(pod):
-            claim = self._claims.get(name, pod["metadata"]["namespace"]) if name else None
+        for name in all_claim_names(pod):
+            claim = self._claims.get(name, pod["metadata"]["namespace"])
             status = (claim or {}).get("status") or {}
             users = {consumer.get("uid") for consumer in status.get("reservedFor") or ()}
             if pod["metadata"]["uid"] in users:
@@ -141,9 +141,13 @@ class DeviceTaintController:
             subresource="status",
             content_type=STRATEGIC_PATCH,
         )
+        rules = [DeviceTaintRule.from_dict(item) for item in self._rules.values()]
+        causes = [rule.name for rule in rules if rule.taint.effect == "NoExecute" and self._is_hit(pod, rule)]
         await self._client.delete(PODS, meta["name"], meta["namespace"], uid=meta["uid"])
-        for rule in self._rules.values():
-            self._rule_queue.add(key_of(rule))
+        for name in causes:
+            self._evicted.setdefault(name, set()).add(meta["uid"])
+        for rule in rules:
+            self._rule_queue.add(("", rule.name))
 
     async def _sync_rule(self, key: Key) -> None:
         """Show in the rule's status how many pods still have to go."""
@@ -151,8 +155,10 @@ class DeviceTaintController:
         if item is None:
             return
         rule = DeviceTaintRule.from_dict(item)
-        pending = sum(1 for pod in self._pods.values() if not is_over(pod) and self._is_hit(pod, rule))
-        active = rule.taint.effect == "NoExecute" and pending > 0
+        hit = [key_of(pod) for pod in self._pods.values() if not is_over(pod) and self._is_hit(pod, rule)]
+        pending = len(hit)
+        if rule.taint.effect != "NoExecute":
+            return
         before = next(
             (
                 c
@@ -161,15 +167,22 @@ class DeviceTaintController:
             ),
             None,
         )
-        text = f"{pending} pods need to be evicted." if active else "no pods need to be evicted"
+        if pending:
+            spaces = len({key[0] for key in hit})
+            text = f"{_count(pending, 'pod')} {'needs' if pending == 1 else 'need'} to be evicted in "
+            text += f"{_count(spaces, 'namespace')}."
+        else:
+            text = (
+                f"{_count(len(self._evicted.get(key[1], ())), 'pod')} evicted since starting the controller."
+            )
         if before is not None and before.get("message") == text:
             return
-        state = "True" if active else "False"
+        state = "True" if pending else "False"
         same = before is not None and before.get("status") == state
         condition = {
             "type": "EvictionInProgress",
             "status": state,
-            "reason": "PodsPendingEviction" if active else "NoPodsPendingEviction",
+            "reason": "PodsPendingEviction" if pending else "Completed",
             "message": text,
             "observedGeneration": item["metadata"].get("generation", 1),
             "lastTransitionTime": before["lastTransitionTime"] if same and before else now_text(),
@@ -185,6 +198,10 @@ class DeviceTaintController:
                 if not any(toleration.tolerates(rule.taint) for toleration in tolerations):
                     return True
         return False
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 def _has_taints(item: Mapping[str, Any]) -> bool:

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from jupyter_dra.localcluster.client import ApiError, Client, Object
+from jupyter_dra.errors import DRAError
+from jupyter_dra.localcluster.client import STRATEGIC_PATCH, ApiError, Client, Object
 from jupyter_dra.localcluster.informer import Informer, key_of
 from jupyter_dra.localcluster.kinds import CLAIMS, PODS
 from jupyter_dra.localcluster.recorder import Recorder, now_text
 from jupyter_dra.localcluster.scheduler.devices import consumer_of
+from jupyter_dra.localcluster.scheduler.extended import ANNOTATION, PLACEHOLDER, ExtendedClaim
+
+log = logging.getLogger(__name__)
 
 FINALIZER = "resource.kubernetes.io/delete-protection"
 BINDING_SECONDS = 600.0
@@ -29,13 +34,17 @@ class Binder:
         self._claims = claims
         self._recorder = recorder
 
-    async def allocate(self, pod: Object, claim: Object, allocation: Object) -> Object:
-        """Write finalizer, allocation and reservation of a claim (PreBind).
+    async def allocate(
+        self, pod: Object, claim: Object, allocation: Object, extended: ExtendedClaim | None = None
+    ) -> Object:
+        """Write finalizer, allocation and reservation of a claim (PreBind), created first if it is ``extended``.
 
         Raises:
             ApiError: the server refused; nothing is left but, at worst, a finalizer the claim controller takes away.
         """
-        namespace, _ = key_of(claim)
+        namespace, name = key_of(claim)
+        if extended is not None and name == PLACEHOLDER:
+            return await self._allocate_extended(pod, extended, allocation)
         if FINALIZER not in (claim["metadata"].get("finalizers") or ()):
             meta = {
                 **claim["metadata"],
@@ -43,14 +52,52 @@ class Binder:
             }
             claim = await self._client.replace(CLAIMS, {**claim, "metadata": meta}, namespace=namespace)
             self._claims.learn(claim)
-        if _conditions(allocation):
-            allocation = {**allocation, "allocationTimestamp": now_text()}
+        return await self._write_allocation(pod, claim, allocation)
+
+    async def _write_allocation(self, pod: Object, claim: Object, allocation: Object) -> Object:
+        allocation = {**allocation, "allocationTimestamp": now_text()}
         status = {**(claim.get("status") or {}), "allocation": allocation, "reservedFor": [consumer_of(pod)]}
         answer = await self._client.replace(
-            CLAIMS, {**claim, "status": status}, namespace=namespace, subresource="status"
+            CLAIMS,
+            {**claim, "status": status},
+            namespace=claim["metadata"]["namespace"],
+            subresource="status",
         )
         self._claims.learn(answer)
         return answer
+
+    async def _allocate_extended(self, pod: Object, extended: ExtendedClaim, allocation: Object) -> Object:
+        namespace = pod["metadata"]["namespace"]
+        made = await self._client.create(CLAIMS, extended.claim(pod, FINALIZER), namespace)
+        written = await self._write_allocation(pod, made, allocation)
+        status = {
+            "resourceClaimName": made["metadata"]["name"],
+            "requestMappings": list(extended.mappings),
+        }
+        await self._client.patch(
+            PODS,
+            pod["metadata"]["name"],
+            {
+                "metadata": {"uid": pod["metadata"]["uid"]},
+                "status": {"extendedResourceClaimStatus": status},
+            },
+            namespace=namespace,
+            subresource="status",
+            content_type=STRATEGIC_PATCH,
+        )
+        return written
+
+    async def discard_extended(self, pod: Object) -> None:
+        """Remove the claims made for a pod's extended resources after a failed attempt; the next one makes its own."""
+        for claim in self._claims.values():
+            meta = claim["metadata"]
+            owners = {owner.get("uid") for owner in meta.get("ownerReferences") or ()}
+            if ANNOTATION in (meta.get("annotations") or {}) and pod["metadata"]["uid"] in owners:
+                try:
+                    await self.deallocate(claim)
+                    await self._client.delete(CLAIMS, meta["name"], meta["namespace"], uid=meta["uid"])
+                except DRAError as error:
+                    log.info("Claim %s stays until its pod goes: %s", meta["name"], error)
 
     async def reserve(self, pod: Object, claim: Object) -> None:
         """Add the pod to the users of a claim that is allocated already.

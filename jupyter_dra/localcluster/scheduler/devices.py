@@ -16,6 +16,7 @@ from jupyter_dra.errors import AllocationError, BudgetExceeded
 from jupyter_dra.localcluster.client import Object
 from jupyter_dra.localcluster.informer import Informer, Key, key_of
 from jupyter_dra.localcluster.scheduler import messages
+from jupyter_dra.localcluster.scheduler.extended import PLACEHOLDER, ExtendedClaim, extended_claim
 from jupyter_dra.model import NodeSelector
 
 _MOST_CONSUMERS = 256
@@ -23,7 +24,7 @@ _FIRST_ALTERNATIVE = 8
 
 
 class NotYet(Exception):
-    """The pod is held back without a word: a claim of it does not exist yet (PreEnqueue)."""
+    """The pod is held back without a word: a claim of it does not exist yet, or is being deleted (PreEnqueue)."""
 
 
 class Refused(Exception):
@@ -41,6 +42,7 @@ class PodDevices:
     allocated: tuple[Object, ...]
     wanted: tuple[Object, ...]
     attempt: Attempt | None
+    extended: ExtendedClaim | None = None
 
 
 class DeviceScheduling:
@@ -50,6 +52,7 @@ class DeviceScheduling:
         self, claims: Informer, slices: Informer, classes: Informer, rules: Informer, nodes: Informer
     ) -> None:
         self._claims = claims
+        self._classes = classes
         self._state = ClusterState()
         self._in_flight: dict[Key, Object] = {}
         claims.on_change(self._claim_changed)
@@ -86,7 +89,7 @@ class DeviceScheduling:
             reserved = (claim.get("status") or {}).get("reservedFor") or ()
             mine = any(consumer.get("uid") == pod["metadata"]["uid"] for consumer in reserved)
             if claim["metadata"].get("deletionTimestamp") and not mine:
-                raise Refused(f'resourceclaim "{name}" is being deleted')
+                raise NotYet  # kube-scheduler holds such a pod in PreEnqueue, without a condition (seen with 1.37.2)
             if (claim.get("status") or {}).get("allocation"):
                 if not mine and len(reserved) >= _MOST_CONSUMERS:
                     raise Refused("resourceclaim in use")
@@ -96,8 +99,11 @@ class DeviceScheduling:
             else:
                 self._check_classes(claim)
                 wanted.append(claim)
+        extended = extended_claim(pod, self._classes.values())
+        if extended is not None:
+            wanted.append(extended.placeholder(pod))
         attempt = self._state.attempt(wanted) if wanted else None
-        return PodDevices(tuple(allocated), tuple(wanted), attempt)
+        return PodDevices(tuple(allocated), tuple(wanted), attempt, extended)
 
     def _check_classes(self, claim: Object) -> None:
         for request in (claim["spec"].get("devices") or {}).get("requests") or ():
@@ -146,15 +152,16 @@ class DeviceScheduling:
 
     # -- what is under way --------------------------------------------------------------------------------------
 
-    def assume(self, claim: Object, allocation: Object) -> None:
+    def assume(self, pod: Object, claim: Object, allocation: Object) -> None:
         """Count an allocation as made while it is being written."""
+        claim = _named_for(pod, claim)
         assumed = {**claim, "status": {**(claim.get("status") or {}), "allocation": allocation}}
         self._in_flight[key_of(claim)] = assumed
         self._state.set_claim(assumed)
 
-    def settle(self, claim: Object) -> None:
+    def settle(self, pod: Object, claim: Object) -> None:
         """End ``assume``: what the informer knows counts again."""
-        key = key_of(claim)
+        key = key_of(_named_for(pod, claim))
         if self._in_flight.pop(key, None) is not None:
             present = self._claims.items.get(key)
             if present is None:
@@ -198,6 +205,13 @@ class DeviceScheduling:
             self._state.set_node(item["metadata"]["name"], item["metadata"].get("labels") or {})
 
 
+def _named_for(pod: Object, claim: Object) -> Object:
+    """Return the claim; one that does not exist yet gets a name that no other pod's has."""
+    if claim["metadata"]["name"] != PLACEHOLDER:
+        return claim
+    return {**claim, "metadata": {**claim["metadata"], "name": f"{PLACEHOLDER} {pod['metadata']['uid']}"}}
+
+
 def _with_device(error: AllocationError) -> str:
     """Return the error's text with the device on which a selector failed, as Kubernetes 1.37 writes it."""
     device = error.params.get("device")
@@ -223,6 +237,13 @@ def claim_names(pod: Object) -> list[str | None]:
         elif generated[entry["name"]]:
             names.append(generated[entry["name"]])
     return names
+
+
+def all_claim_names(pod: Object) -> list[str]:
+    """Return the names of all claims that exist for a pod, one for extended resources included."""
+    extended = (pod.get("status") or {}).get("extendedResourceClaimStatus") or {}
+    names = [name for name in claim_names(pod) if name]
+    return [*names, *([extended["resourceClaimName"]] if extended.get("resourceClaimName") else [])]
 
 
 def consumer_of(pod: Mapping[str, Any]) -> Object:

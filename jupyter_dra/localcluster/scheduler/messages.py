@@ -35,4 +35,4 @@ def unschedulable(reasons: Mapping[str, list[str]], *, before: str = "") -> str:
         histogram = Counter(text for texts in reasons.values() for text in texts)
         why = ", ".join(sorted(f"{count} {text}" for text, count in histogram.items()))
     preemption = f"0/{total} nodes are available: {total} Preemption is not helpful for scheduling."
-    return f"0/{total} nodes are available: {why}. still not schedulable, preemption: {preemption}"
+    return f"0/{total} nodes are available: {why}. preemption: {preemption}"

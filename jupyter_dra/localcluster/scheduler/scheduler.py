@@ -174,13 +174,15 @@ class Scheduler:
         del self._queue[uid]
         self._place(uid, choice.node, pod)
         for claim, allocation in zip(devices.wanted, choice.allocations, strict=True):
-            self._devices.assume(claim, allocation)
+            self._devices.assume(pod, claim, allocation)
         task = asyncio.create_task(self._bind(uid, waiting, devices, choice))
         self._bindings.add(task)
         task.add_done_callback(self._bindings.discard)
 
     def _choose(self, pod: Object, devices: PodDevices) -> _Choice | str:
         requests = pod_requests(pod)
+        if devices.extended is not None:
+            requests = {key: n for key, n in requests.items() if key not in devices.extended.resources}
         reasons: dict[str, list[str]] = {}
         best: tuple[tuple[int, int, str], _Choice] | None = None
         found = 0
@@ -216,7 +218,7 @@ class Scheduler:
         try:
             written = await asyncio.gather(
                 *(
-                    self._binder.allocate(pod, claim, allocation)
+                    self._binder.allocate(pod, claim, allocation, devices.extended)
                     for claim, allocation in zip(devices.wanted, choice.allocations, strict=True)
                 ),
             )
@@ -233,6 +235,8 @@ class Scheduler:
             if uid in {item["metadata"]["uid"] for item in self._pods.values()}:
                 self._queue[uid] = waiting
                 self._recorder.record(pod, "Warning", "FailedScheduling", str(error))
+            if devices.extended is not None:
+                await self._binder.discard_extended(pod)
             self._world_changed()
         else:
             where = f"{pod['metadata']['namespace']}/{pod['metadata']['name']}"
@@ -240,7 +244,7 @@ class Scheduler:
             self._recorder.record(pod, "Normal", "Scheduled", text, order=order)
         finally:
             for claim in devices.wanted:
-                self._devices.settle(claim)
+                self._devices.settle(pod, claim)
 
     async def _tell(self, pod: Object, reason: str, message: str) -> None:
         conditions: Sequence[Object] = (pod.get("status") or {}).get("conditions") or ()

@@ -101,7 +101,7 @@ def test_a_missing_class_is_named_and_its_arrival_starts_the_pod(shared_cluster:
     condition = shared_cluster.wait(lambda: scheduled(shared_cluster, "waiter"))
     assert condition["reason"] == "Unschedulable"
     assert condition["message"] == (
-        "0/5 nodes are available: request gpu: device class no-such-class does not exist. still not schedulable, "
+        "0/5 nodes are available: request gpu: device class no-such-class does not exist. "
         "preemption: 0/5 nodes are available: 5 Preemption is not helpful for scheduling."
     )
     shared_cluster.apply(
@@ -141,7 +141,7 @@ def test_no_free_device_is_told_like_the_real_scheduler_and_the_pod_starts_when_
     shared_cluster.apply(pod_manifest("later", "true", claim="more-chips"))
     condition = shared_cluster.wait(lambda: scheduled(shared_cluster, "later"))
     assert condition["message"].startswith(
-        "0/5 nodes are available: 5 cannot allocate all claims. still not schedulable"
+        "0/5 nodes are available: 5 cannot allocate all claims. preemption: "
     )
     described = shared_cluster.kubectl("describe", "pod", "later")
     assert "FailedScheduling" in described
@@ -212,10 +212,50 @@ def test_a_claim_in_use_is_only_deleted_when_its_pod_is_gone(shared_cluster: Loc
     assert claim is not None
     assert claim["metadata"]["deletionTimestamp"]
     shared_cluster.apply(pod_manifest("latecomer", "true", claim="busy"))
-    condition = shared_cluster.wait(lambda: scheduled(shared_cluster, "latecomer"))
-    assert 'resourceclaim "busy" is being deleted' in condition["message"]
+    shared_cluster.apply(pod_manifest("after-latecomer", "true"))
+    shared_cluster.wait_for_pod("after-latecomer", "Succeeded")
+    assert scheduled(shared_cluster, "latecomer") is None
     remove(shared_cluster, "user", "latecomer")
     shared_cluster.wait_gone("resourceclaims", "busy")
+
+
+def test_an_extended_resource_becomes_a_claim_of_the_class_that_names_it(
+    shared_cluster: LocalCluster,
+) -> None:
+    asks = {"resources": {"limits": {"nvidia.com/gpu": "1", "memory": "1Gi"}}}
+    program = "import os; print(os.listdir(os.environ['JUPYTER_DRA_DEVICE_ATTRIBUTES'] + '/resourceclaims'))"
+    shared_cluster.apply(pod_manifest("classic", "python", "-c", program, container=asks))
+    shared_cluster.wait_for_pod("classic", "Succeeded")
+    log = shared_cluster.request("GET", "/api/v1/namespaces/default/pods/classic/log")["text"]
+    assert "classic-extended-resources-" in log
+    pod = shared_cluster.get("pods", "classic")
+    assert pod is not None
+    assert pod["status"]["extendedResourceClaimStatus"]["requestMappings"] == [
+        {
+            "containerName": "main",
+            "resourceName": "nvidia.com/gpu",
+            "requestName": "container-0-request-1",
+        }
+    ]
+    shared_cluster.wait_gone(
+        "resourceclaims", pod["status"]["extendedResourceClaimStatus"]["resourceClaimName"]
+    )
+
+
+def test_two_pods_never_get_one_extended_resource(shared_cluster: LocalCluster) -> None:
+    asks = {"resources": {"limits": {"deviceclass.resource.kubernetes.io/medium-gpu": "1"}}}
+    names = [f"implicit-{number}" for number in range(3)]
+    shared_cluster.apply(*(pod_manifest(name, "sleep", "60", container=asks) for name in names))
+
+    def phases() -> list[str]:
+        return sorted((shared_cluster.get("pods", name) or {})["status"]["phase"] for name in names)
+
+    shared_cluster.wait(lambda: phases() == ["Pending", "Running", "Running"])
+    condition = shared_cluster.wait(
+        lambda: next((c for name in names if (c := scheduled(shared_cluster, name))), None)
+    )
+    assert "5 cannot allocate all claims" in condition["message"]
+    remove(shared_cluster, *names)
 
 
 def test_many_pods_at_once_never_share_a_device(shared_cluster: LocalCluster) -> None:

@@ -39,6 +39,8 @@ def test_a_noexecute_rule_ends_the_pod_with_the_real_reason(l4_cluster: LocalClu
     uid = l4_cluster.get("pods", "victim")["metadata"]["uid"]  # type: ignore[index]
     l4_cluster.apply(rule("broken", "NoExecute", result["pool"], result["device"]))
     l4_cluster.wait_gone("pods", "victim")
+    l4_cluster.wait(lambda: eviction(l4_cluster, "broken")["message"].startswith("1 pod evicted since"))
+    assert eviction(l4_cluster, "broken")["reason"] == "Completed"
     events = [e for e in l4_cluster.list("events") if e["involvedObject"].get("uid") == uid]
     assert "DeviceTaintManagerEviction" in {e["reason"] for e in events}
     l4_cluster.wait(
@@ -141,6 +143,15 @@ def test_a_node_whose_object_was_deleted_registers_again(tmp_path: Path) -> None
         assert again["metadata"]["name"] == "l4-0"
     finally:
         cluster.stop()
+
+
+def eviction(cluster: LocalCluster, rule_name: str) -> dict:
+    status = (cluster.get("devicetaintrules", rule_name) or {}).get("status") or {}
+    return dict(
+        next(
+            (c for c in status.get("conditions") or () if c["type"] == "EvictionInProgress"), {"message": ""}
+        )
+    )
 
 
 def ready(cluster: LocalCluster, node: str) -> str:
