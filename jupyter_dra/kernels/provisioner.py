@@ -337,7 +337,10 @@ class DRAProvisioner(KernelProvisionerBase):
             return
         held, self._held = self._held, None
         service = self._service
-        if held is None or service is None or not service.loop.running:
+        if held is None or service is None:
+            return
+        if not service.loop.running:
+            held.relay.discard()  # the service was closed before us: its sessions ended, or are kept on purpose
             return
         if self.keep_session:
             await service.loop.wrap(held.close())

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 import shutil
 import socket
 import tempfile
@@ -21,6 +22,7 @@ from .credentials import CHANNELS, PodCredentials
 from .tls import CHUNK, Dialer, TLSStream
 
 CONNECTIONS_PER_CHANNEL = 64
+LEFTOVER = re.compile(r"dra-([0-9]{1,10})-[A-Za-z0-9_]+")
 PATH_LIMIT = 100  # sun_path: 108 bytes on Linux, 104 on macOS
 FIRST_PAUSE, LONGEST_PAUSE = 0.05, 2.0
 # After a restart the shell comes back last: a request that ran before iopub and stdin were there again would lose
@@ -204,6 +206,10 @@ class Relay:
         self.cut()
         await asyncio.gather(*tasks, return_exceptions=True)
         self._servers.clear()
+        self.discard()
+
+    def discard(self) -> None:
+        """Remove the folder; alone only where the loop is gone already."""
         if self._folder is not None:
             shutil.rmtree(self._folder, ignore_errors=True)
 
@@ -289,11 +295,31 @@ class Relay:
 
 def _private_folder(parent: str | None) -> str:
     """A new 0700 folder whose sockets' paths are short enough for the system."""
-    folder = tempfile.mkdtemp(prefix="dra-", dir=parent)
-    if len(os.fsencode(folder)) + 4 > PATH_LIMIT:
-        os.rmdir(folder)
-        folder = tempfile.mkdtemp(prefix="dra-", dir="/tmp")
-    return folder
+    parent = parent or tempfile.gettempdir()
+    if len(os.fsencode(parent)) + 30 > PATH_LIMIT:
+        parent = "/tmp"
+    _sweep(parent)
+    return tempfile.mkdtemp(prefix=f"dra-{os.getpid()}-", dir=parent)
+
+
+def _sweep(parent: str) -> None:
+    """Remove folders of processes of this account that were killed before they could."""
+    for entry in os.scandir(parent):
+        match = LEFTOVER.fullmatch(entry.name)
+        if match is None or not entry.is_dir(follow_symlinks=False):
+            continue
+        if entry.stat(follow_symlinks=False).st_uid == os.getuid() and not _alive(int(match[1])):
+            shutil.rmtree(entry.path, ignore_errors=True)
+
+
+def _alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        return True
+    return True
 
 
 def endpoints(info: Mapping[str, Any]) -> list[str]:
