@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import http.client
 import json
 import secrets
 import shutil
@@ -9,10 +10,10 @@ import socket
 import ssl
 import subprocess
 import tempfile
+import threading
 import time
-import urllib.error
-import urllib.request
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -50,10 +51,13 @@ class ControlPlane:
 
     users: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     feature_gates: str = ""
+    controllers: tuple[str, ...] = CONTROLLERS
     folder: Path = field(init=False)
     url: str = field(init=False, default="")
     tokens: dict[str, str] = field(init=False, default_factory=dict)
     _processes: dict[str, subprocess.Popen[bytes]] = field(init=False, default_factory=dict)
+    _local: threading.local = field(init=False, default_factory=threading.local)
+    _connections: list[http.client.HTTPSConnection] = field(init=False, default_factory=list)
 
     def start(self) -> ControlPlane:
         self.folder = Path(tempfile.mkdtemp(prefix="jupyter-dra-plane-"))
@@ -78,7 +82,7 @@ class ControlPlane:
         )  # fmt: skip
         self._apiserver = [binary, *self._apiserver_flags(client, secure)]
         self._run("apiserver", self._apiserver)
-        self._wait("the API server", lambda: self.get("/readyz", raw=True) == "ok")
+        self.wait("the API server", lambda: self.get("/readyz", raw=True) == "ok")
         kubeconfig = str(self.kubeconfig(ADMIN))
         self._run(
             "scheduler",
@@ -88,10 +92,10 @@ class ControlPlane:
             "controllers",
             [binary, "controllers", f"--kubeconfig={kubeconfig}", "--leader-elect=false", "--secure-port=0",
              f"--service-account-private-key-file={self.folder / 'sa.key'}",
-             f"--root-ca-file={self.folder / 'certs' / 'apiserver.crt'}", f"--controllers={','.join(CONTROLLERS)}"],
+             f"--root-ca-file={self.folder / 'certs' / 'apiserver.crt'}", f"--controllers={','.join(self.controllers)}"],
         )  # fmt: skip
         account = "/api/v1/namespaces/default/serviceaccounts/default"
-        self._wait("the default service account", lambda: "metadata" in self.get(account))
+        self.wait("the default service account", lambda: "metadata" in self.get(account))
 
     def _apiserver_flags(self, client: int, secure: int) -> list[str]:
         flags = {
@@ -160,7 +164,7 @@ class ControlPlane:
         process.kill()
         process.wait()
         self._run("apiserver", self._apiserver)
-        self._wait("the API server", lambda: self.get("/readyz", raw=True) == "ok")
+        self.wait("the API server", lambda: self.get("/readyz", raw=True) == "ok")
 
     def kubeconfig(self, user: str, namespace: str = "default") -> Path:
         """A kubeconfig (0600) of one of the users."""
@@ -187,22 +191,37 @@ class ControlPlane:
     def call(
         self, method: str, path: str, body: Any = None, *, user: str = ADMIN, raw: bool = False
     ) -> tuple[int, Any]:
-        """One request with a JSON body; answers with the status and the decoded JSON (or text with ``raw``)."""
-        context = ssl.create_default_context(cafile=str(self.folder / "certs" / "apiserver.crt"))
-        request = urllib.request.Request(
-            self.url + path,
-            method=method,
-            data=None if body is None else json.dumps(body).encode(),
-            headers={"Authorization": f"Bearer {self.tokens[user]}", "Content-Type": "application/json"},
-        )
-        try:
-            with urllib.request.urlopen(request, context=context, timeout=30) as answer:
-                status, content = answer.status, answer.read()
-        except urllib.error.HTTPError as error:
-            status, content = error.code, error.read()
+        """One request with a JSON body; answers with the status and the decoded JSON (or text with ``raw``).
+
+        Connections are kept, one per thread; a request on one that the server has closed is sent once more.
+        """
+        data = None if body is None else json.dumps(body).encode()
+        kind = "application/merge-patch+json" if method == "PATCH" else "application/json"
+        headers = {"Authorization": f"Bearer {self.tokens[user]}", "Content-Type": kind}
+        while True:
+            used = getattr(self._local, "connection", None)
+            connection = used or self._connect()
+            try:
+                connection.request(method, path, data, headers)
+                with connection.getresponse() as answer:
+                    status, content = answer.status, answer.read()
+                break
+            except (http.client.HTTPException, OSError):
+                connection.close()
+                self._local.connection = None
+                if used is None:
+                    raise
         return status, content.decode() if raw else json.loads(content)
 
-    def _wait(self, what: str, ready: Callable[[], bool]) -> None:
+    def _connect(self) -> http.client.HTTPSConnection:
+        context = ssl.create_default_context(cafile=str(self.folder / "certs" / "apiserver.crt"))
+        host, _, port = self.url.removeprefix("https://").partition(":")
+        connection = http.client.HTTPSConnection(host, int(port), context=context, timeout=60)
+        self._connections.append(connection)
+        self._local.connection = connection
+        return connection
+
+    def wait(self, what: str, ready: Callable[[], bool]) -> None:
         deadline = time.monotonic() + _READY_SECONDS
         while time.monotonic() < deadline:
             for name, process in self._processes.items():
@@ -212,13 +231,16 @@ class ControlPlane:
             try:
                 if ready():
                     return
-            except (OSError, ValueError):
+            except (OSError, ValueError, http.client.HTTPException):
                 pass
             time.sleep(0.1)
         raise TimeoutError(f"{what} was not ready after {_READY_SECONDS} s")
 
     def stop(self) -> None:
         """End all processes, newest first, and remove the folder."""
+        for connection in self._connections:
+            connection.close()
+        self._connections.clear()
         for process in reversed(self._processes.values()):
             if process.poll() is None:
                 process.terminate()
@@ -237,6 +259,12 @@ class ControlPlane:
 
     def __exit__(self, *exc: object) -> None:
         self.stop()
+
+
+def many(work: Callable[[Any], Any], items: Iterable[Any], threads: int = 6) -> list[Any]:
+    """Do independent requests side by side; the first error is raised."""
+    with ThreadPoolExecutor(threads) as pool:
+        return list(pool.map(work, items))
 
 
 def _free_port() -> int:
