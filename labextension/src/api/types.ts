@@ -61,14 +61,7 @@ export interface ClusterContext {
   local?: boolean;
 }
 
-export type StatusState =
-  | 'ready'
-  | 'loading'
-  | 'no-cluster'
-  | 'unreachable'
-  | 'forbidden'
-  | 'too-old'
-  | 'no-devices';
+export type StatusState = 'ready' | 'loading' | 'no-cluster' | 'unreachable' | 'forbidden' | 'too-old' | 'no-devices';
 
 export interface Status {
   kind: 'Status';
@@ -386,15 +379,7 @@ export interface SessionList {
 }
 
 export type DeviceState =
-  | 'free'
-  | 'yours'
-  | 'taken'
-  | 'shared'
-  | 'releasing'
-  | 'out-of-service'
-  | 'hidden'
-  | 'unknown'
-  | 'incomplete';
+  'free' | 'yours' | 'taken' | 'shared' | 'releasing' | 'out-of-service' | 'hidden' | 'unknown' | 'incomplete';
 
 export interface Device {
   driver: string;

@@ -16,7 +16,7 @@ export interface BarProps {
 
 export function Bar({ status, lost, onContexts, onMore }: BarProps): ReactElement {
   const { trans } = useSpeech();
-  const cluster = status?.cluster ?? trans.__('no cluster');
+  const cluster = status ? (status.cluster ?? trans.__('no cluster')) : '…';
   const local = status?.local_cluster;
   const simulated =
     status?.simulated === true ||
@@ -32,8 +32,8 @@ export function Bar({ status, lost, onContexts, onMore }: BarProps): ReactElemen
       >
         <Icon
           name={lost ? 'plug-off' : 'plug'}
-          className={lost ? 'dra-mod-warn' : 'dra-mod-fits'}
-          label={lost ? trans.__('connection lost') : trans.__('connected')}
+          className={lost ? 'dra-mod-warn' : status ? 'dra-mod-fits' : 'dra-mod-quiet'}
+          label={lost ? trans.__('connection lost') : status ? trans.__('connected') : trans.__('connecting')}
         />
         <span className="dra-Bar-name">
           <strong>

@@ -7,7 +7,7 @@ import type { NodeGroup, NodeRow } from '../model/devices';
 import { cellName, nodeSummary } from '../format/devices';
 import { count } from '../format/numbers';
 import { fill } from '../format/text';
-import { layoutGroup, nodeAt, paintNode, readPalette, type GroupLayout, type Palette } from './painter';
+import { layoutGroup, nodeAt, paintNode, paintRings, readPalette, type GroupLayout, type Palette } from './painter';
 import { Name, useSpeech } from './speech';
 
 export interface CanvasProps {
@@ -37,7 +37,10 @@ function useTheme(): number {
   const [turn, setTurn] = useState(0);
   useEffect(() => {
     const observer = new MutationObserver(() => setTurn(value => value + 1));
-    observer.observe(document.body, { attributes: true, attributeFilter: ['data-jp-theme-light', 'data-jp-theme-name'] });
+    observer.observe(document.body, {
+      attributes: true,
+      attributeFilter: ['data-jp-theme-light', 'data-jp-theme-name']
+    });
     return () => observer.disconnect();
   }, []);
   return turn;
@@ -84,6 +87,7 @@ function GroupCanvas({ group, fits, marks, width, theme }: GroupProps): ReactEle
         paintNode(context, layout, index, row, fits, palette, marks);
       }
     });
+    paintRings(context, layout, group.nodes, palette, marks);
   }, [group, fits, layout, width, marks, theme]);
   const row = at === null ? null : group.nodes[at];
   const move = (event: KeyboardEvent): void => {
@@ -166,7 +170,8 @@ function GroupCanvas({ group, fits, marks, width, theme }: GroupProps): ReactEle
 }
 
 export function Canvas({ groups, fits, marks }: CanvasProps): ReactElement {
-  const { trans } = useSpeech();
+  const speech = useSpeech();
+  const { trans } = speech;
   const [ref, width] = useWidth();
   const theme = useTheme();
   const [all, setAll] = useState(false);
@@ -180,10 +185,17 @@ export function Canvas({ groups, fits, marks }: CanvasProps): ReactElement {
       ))}
       {rest.length > 0 && (
         <button type="button" className="dra-Link" aria-expanded={false} onClick={() => setAll(true)}>
-          {fill(trans._n('{n} more kind, {nodes} nodes, none fits', '{n} more kinds, {nodes} nodes, none fits', rest.length), {
-            n: rest.length,
-            nodes
-          })}
+          {fill(
+            trans._n(
+              '{n} more kind, {nodes} nodes, none fits',
+              '{n} more kinds, {nodes} nodes, none fits',
+              rest.length
+            ),
+            {
+              n: count(speech, rest.length),
+              nodes: count(speech, nodes)
+            }
+          )}
         </button>
       )}
     </div>

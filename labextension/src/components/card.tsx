@@ -98,7 +98,7 @@ function titleOf(speech: Speech, devices: readonly CardDevice[]): string {
     return fill(trans.__('Part {profile} of {device}'), { profile: first.profile, device: first.label ?? name });
   }
   if (devices.length === 1) {
-    return name;
+    return plain(name);
   }
   const same = devices.every(item => item.label === first.label);
   return same
@@ -137,7 +137,12 @@ function Head(props: { card: Card; live: boolean }): ReactElement {
       />
       <div className="dra-Out-names">
         <strong className="dra-Out-title">{titleOf(speech, card.devices)}</strong>
-        <div className="dra-mod-quiet">{place.filter(Boolean).map(text => cutMiddle(plain(text ?? ''))).join(' · ')}</div>
+        <div className="dra-mod-quiet">
+          {place
+            .filter(Boolean)
+            .map(text => cutMiddle(plain(text ?? '')))
+            .join(' · ')}
+        </div>
       </div>
       {live && <Activity activity={card.session?.activity ?? null} />}
     </div>
@@ -317,7 +322,10 @@ function DeviceCard(props: CardProps): ReactElement {
       {!mismatch &&
         card.notes.map((note, index) => (
           <div key={index} className="dra-Out-strip">
-            <Icon name={card.kind === 'mismatch' ? 'fix' : 'info'} className={card.kind === 'mismatch' ? 'dra-mod-warn' : 'dra-mod-info'} />
+            <Icon
+              name={card.kind === 'mismatch' ? 'fix' : 'info'}
+              className={card.kind === 'mismatch' ? 'dra-mod-warn' : 'dra-mod-info'}
+            />
             <span>{plain(note)}</span>
           </div>
         ))}
@@ -328,13 +336,22 @@ function DeviceCard(props: CardProps): ReactElement {
           <span className="dra-mod-quiet">{foot}</span>
           {live && id && (
             <span className="dra-Card-buttons">
-              <Button label={fill(trans.__('Extend {session}'), { session: card.session?.name ?? '' })} onClick={() => onAction('extend', id)}>
+              <Button
+                label={fill(trans.__('Extend {session}'), { session: card.session?.name ?? '' })}
+                onClick={() => onAction('extend', id)}
+              >
                 {trans.__('Extend')}
               </Button>
-              <Button label={fill(trans.__('Claim of {session}'), { session: card.session?.name ?? '' })} onClick={() => onAction('describe', id)}>
+              <Button
+                label={fill(trans.__('Claim of {session}'), { session: card.session?.name ?? '' })}
+                onClick={() => onAction('describe', id)}
+              >
                 {trans.__('Claim')}
               </Button>
-              <Button label={fill(trans.__('Stop {session}'), { session: card.session?.name ?? '' })} onClick={() => onAction('stop', id)}>
+              <Button
+                label={fill(trans.__('Stop {session}'), { session: card.session?.name ?? '' })}
+                onClick={() => onAction('stop', id)}
+              >
                 {trans.__('Stop …')}
               </Button>
             </span>
@@ -367,9 +384,14 @@ function CompactCard(props: CardProps): ReactElement {
           <Name text={[device?.label ?? device?.name, device?.profile].filter(Boolean).join(', ')} />
         </strong>
         <span className="dra-mod-quiet">
-          {[device?.node, device?.name].filter(Boolean).map(text => plain(text ?? '')).join(' · ')}
+          {[device?.node, device?.name]
+            .filter(Boolean)
+            .map(text => plain(text ?? ''))
+            .join(' · ')}
         </span>
-        {live && usage?.usedBytes != null && usage.totalBytes ? <span>{usedOf(speech, usage.usedBytes, usage.totalBytes)}</span> : null}
+        {live && usage?.usedBytes != null && usage.totalBytes ? (
+          <span>{usedOf(speech, usage.usedBytes, usage.totalBytes)}</span>
+        ) : null}
         {!live && when ? <span className="dra-mod-quiet">{fill(trans.__('as of {time}'), { time: when })}</span> : null}
         <button type="button" className="dra-Link" aria-expanded={open} onClick={() => setOpen(!open)}>
           {trans.__('Facts')}
@@ -460,16 +482,25 @@ function NoneCard({ card, onAction }: CardProps): ReactElement {
         <Glyph kind="gpu" state="none" size={22} />
         <div className="dra-Out-names">
           <strong className="dra-Out-title">{trans.__('This notebook has no device')}</strong>
-          <div className="dra-mod-quiet">{card.message ? plain(card.message) : trans.__('It runs on the Jupyter server.')}</div>
+          <div className="dra-mod-quiet">
+            {card.message ? plain(card.message) : trans.__('It runs on the Jupyter server.')}
+          </div>
         </div>
       </div>
       <div className="dra-Out-foot">
         <span className="dra-mod-quiet">
           {first
-            ? fill(trans._n('You hold {n} device elsewhere: {names}.', 'You hold {n} devices elsewhere: {names}.', card.held.length), {
-                n: card.held.length,
-                names
-              })
+            ? fill(
+                trans._n(
+                  'You hold {n} device elsewhere: {names}.',
+                  'You hold {n} devices elsewhere: {names}.',
+                  card.held.length
+                ),
+                {
+                  n: card.held.length,
+                  names
+                }
+              )
             : ''}
         </span>
         <span className="dra-Card-buttons">

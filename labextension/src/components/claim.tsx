@@ -24,7 +24,9 @@ interface Token {
 /** Keys and strings set apart, for reading; the text itself is untouched. */
 export function highlight(text: string, tab: Tab): Token[] {
   const pattern =
-    tab === 'yaml' ? /(^[ -]*[\w./-]+(?=:(?:\s|$)))|("(?:[^"\\]|\\.)*")/gm : /(\b\w+(?==))|("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')/gm;
+    tab === 'yaml'
+      ? /(^[ -]*[\w./-]+(?=:(?:\s|$)))|("(?:[^"\\]|\\.)*")/gm
+      : /(\b\w+(?==))|("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')/gm;
   const tokens: Token[] = [];
   let at = 0;
   for (const match of text.matchAll(pattern)) {
@@ -81,7 +83,11 @@ export function Claim({ preview, failed, onCopy, onSave }: ClaimProps): ReactEle
           ))}
         </div>
         <IconButton icon="copy" label={trans.__('Copy the request')} onClick={() => onCopy(text)} />
-        <IconButton icon="save" label={trans.__('Save the request as a file')} onClick={() => onSave(text, extension[tab])} />
+        <IconButton
+          icon="save"
+          label={trans.__('Save the request as a file')}
+          onClick={() => onSave(text, extension[tab])}
+        />
       </div>
       {failed ? <p className="dra-Hint dra-mod-error">{failed}</p> : null}
       <div id={`${id}-panel`} role="tabpanel" aria-labelledby={`${id}-${tab}`} tabIndex={0} className="dra-Code">

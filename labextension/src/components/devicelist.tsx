@@ -104,7 +104,12 @@ export function DeviceList({ devices, fits, initialOf, now }: ListProps): ReactE
               <tr key={`${device.driver}/${device.pool}/${device.name}`} aria-rowindex={first + index + 2}>
                 <td>
                   <span className="dra-List-device">
-                    <Glyph kind={device.device_kind} state={glyphState(device.state, fits(device))} size={13} initial={initialOf(device)} />
+                    <Glyph
+                      kind={device.device_kind}
+                      state={glyphState(device.state, fits(device))}
+                      size={13}
+                      initial={initialOf(device)}
+                    />
                     <span>
                       <Name text={nodeOf(device)} limit={24} /> <span className="dra-mod-quiet">{device.name}</span>
                     </span>

@@ -4,7 +4,7 @@ import { useId, type ReactElement } from 'react';
 
 import type { Session } from '../api/types';
 import { clock, duration } from '../format/durations';
-import { endedEarly, endShort, endWords, isFault } from '../format/ends';
+import { endedEarly, endWords, isFault } from '../format/ends';
 import { price as priceWords, soFar } from '../format/numbers';
 import { used, usedOf } from '../format/sizes';
 import type { Speech } from '../format/speech';
@@ -34,7 +34,9 @@ function factsLine(speech: Speech, session: Session): string | null {
     return null;
   }
   const seconds = (Date.parse(session.ended.at) - Date.parse(session.ready_at)) / 1000;
-  const parts = [fill(trans.__('Ran {time}'), { time: duration(speech, seconds < 60 ? Math.floor(seconds) : seconds) })];
+  const parts = [
+    fill(trans.__('Ran {time}'), { time: duration(speech, seconds < 60 ? Math.floor(seconds) : seconds) })
+  ];
   const peak = session.usage?.peak_bytes;
   const total = session.usage?.memory_total_bytes;
   if (peak && total) {
@@ -55,7 +57,12 @@ function rightSize(speech: Speech, session: Session): string | null {
     return null;
   }
   const cost = priceWords(speech, hint.price);
-  const values = { used: used(speech, hint.peak_bytes), total: used(speech, hint.total_bytes), size: hint.label, cost: cost ?? '' };
+  const values = {
+    used: used(speech, hint.peak_bytes),
+    total: used(speech, hint.total_bytes),
+    size: hint.label,
+    cost: cost ?? ''
+  };
   return cost
     ? fill(trans.__('Peak was {used} of {total}: a {size} device would do, from {cost}.'), values)
     : fill(trans.__('Peak was {used} of {total}: a {size} device would do.'), values);
@@ -79,10 +86,18 @@ export function EndedCard(props: EndedProps): ReactElement {
   const time = ended ? clock(speech, ended.at, now) : '';
   const own = ended?.code === 'stopped' || ended?.code === 'cancelled';
   const badge = early
-    ? { icon: fault ? ('never' as const) : ('stop' as const), color: fault ? 'error' : 'quiet', text: trans.__('not started') }
+    ? {
+        icon: fault ? ('never' as const) : ('stop' as const),
+        color: fault ? 'error' : 'quiet',
+        text: trans.__('not started')
+      }
     : own
       ? { icon: 'stop' as const, color: 'quiet', text: fill(trans.__('stopped {time}'), { time }) }
-      : { icon: fault ? ('never' as const) : ('glass' as const), color: fault ? 'error' : 'quiet', text: fill(trans.__('ended {time}'), { time }) };
+      : {
+          icon: fault ? ('never' as const) : ('glass' as const),
+          color: fault ? 'error' : 'quiet',
+          text: fill(trans.__('ended {time}'), { time })
+        };
   const more = ended?.code === 'out-of-memory' ? doubled(session.requirement?.host_memory) : null;
   const hint = rightSize(speech, session);
   const remove = (
@@ -105,10 +120,7 @@ export function EndedCard(props: EndedProps): ReactElement {
         </>
       ) : (
         <>
-          <p className="dra-Card-why">
-            {ended && !own ? `${endShort(speech, ended)}: ` : ''}
-            {words.body}
-          </p>
+          <p className="dra-Card-why">{words.body}</p>
           {factsLine(speech, session) && <p className="dra-Hint">{factsLine(speech, session)}</p>}
           {hint && (
             <p className="dra-Hint dra-mod-icon">
@@ -135,11 +147,17 @@ export function EndedCard(props: EndedProps): ReactElement {
           </Button>
         )}
         {early ? (
-          <Button label={fill(trans.__('Details of {session}'), { session: session.name })} onClick={() => props.onDetails(session)}>
+          <Button
+            label={fill(trans.__('Details of {session}'), { session: session.name })}
+            onClick={() => props.onDetails(session)}
+          >
             {trans.__('Details')}
           </Button>
         ) : (
-          <Button label={fill(trans.__('Log of {session}'), { session: session.name })} onClick={() => props.onLog(session)}>
+          <Button
+            label={fill(trans.__('Log of {session}'), { session: session.name })}
+            onClick={() => props.onLog(session)}
+          >
             {trans.__('Log')}
           </Button>
         )}

@@ -81,7 +81,9 @@ export function Glyph({ kind, state, size = 18, ratio = 1, initial, label }: Gly
         <path d={d} />
       </clipPath>
       <path className="dra-Glyph-body" d={d} />
-      {state === 'taken' && <path className="dra-Glyph-hatch" d={hatch(w, h, size < 12 ? 3 : 4.5)} clipPath={`url(#${id})`} />}
+      {state === 'taken' && (
+        <path className="dra-Glyph-hatch" d={hatch(w, h, size < 12 ? 3 : 4.5)} clipPath={`url(#${id})`} />
+      )}
       {state === 'share' && (
         <rect className="dra-Glyph-share" x="0" y={h * 0.6} width={w} height={h * 0.4} clipPath={`url(#${id})`} />
       )}
@@ -94,20 +96,25 @@ export function Glyph({ kind, state, size = 18, ratio = 1, initial, label }: Gly
         </>
       )}
       {state === 'out' && (
-        <path className="dra-Glyph-cross" d={`M${w * 0.22} ${h * 0.22}L${w * 0.78} ${h * 0.78}M${w * 0.78} ${h * 0.22}L${w * 0.22} ${h * 0.78}`} />
+        <path
+          className="dra-Glyph-cross"
+          d={`M${w * 0.22} ${h * 0.22}L${w * 0.78} ${h * 0.78}M${w * 0.78} ${h * 0.22}L${w * 0.22} ${h * 0.78}`}
+        />
       )}
       {state === 'hidden' && size >= 12 && (
         <text className="dra-Glyph-mark" x={w / 2} y={h / 2} fontSize={size * 0.6}>
           ?
         </text>
       )}
-      {state === 'yours' && kind !== 'part' && (initial && size >= 12 ? (
-        <text className="dra-Glyph-initial" x={w / 2} y={h / 2} fontSize={size * 0.6}>
-          {initial}
-        </text>
-      ) : (
-        <circle className="dra-Glyph-dot" cx={w / 2} cy={h / 2} r={size * 0.16} />
-      ))}
+      {state === 'yours' &&
+        kind !== 'part' &&
+        (initial && size >= 12 ? (
+          <text className="dra-Glyph-initial" x={w / 2} y={h / 2} fontSize={size * 0.6}>
+            {initial}
+          </text>
+        ) : (
+          <circle className="dra-Glyph-dot" cx={w / 2} cy={h / 2} r={size * 0.16} />
+        ))}
     </svg>
   );
 }

@@ -90,7 +90,11 @@ function Generation({ requirement, generations, onChange, id }: OptionsProps & {
   const speech = useSpeech();
   const { trans } = speech;
   const capability = requirement.compute_capability ?? '';
-  const value = capability ? `cc:${capability}` : first(requirement.architecture) ? `a:${first(requirement.architecture)}` : '';
+  const value = capability
+    ? `cc:${capability}`
+    : first(requirement.architecture)
+      ? `a:${first(requirement.architecture)}`
+      : '';
   const choices = generations.flatMap(item => [
     ...(item.capability
       ? [{ key: `cc:>=${item.capability}`, text: fill(trans.__('{generation} or newer'), { generation: item.name }) }]
@@ -236,7 +240,8 @@ function Partners({ requirement, partners, tierName, onChange }: OptionsProps): 
             className="dra-Chip"
             onClick={() => onChange({ near: [...near, { tier: tier.name }], align: requirement.align ?? 'pcieRoot' })}
           >
-            <Icon name="plus" size={12} /> {fill(trans.__('{partner}, same PCIe root'), { partner: tierName(tier.name) })}
+            <Icon name="plus" size={12} />{' '}
+            {fill(trans.__('{partner}, same PCIe root'), { partner: tierName(tier.name) })}
           </button>
         ))}
       {!near.length && !partners.length && <span className="dra-mod-quiet">{trans.__('nothing offered')}</span>}
@@ -256,7 +261,9 @@ function Alternatives({ requirement, others, tierName, onChange }: OptionsProps)
           key={index}
           type="button"
           className="dra-Chip"
-          aria-label={fill(trans.__('Remove: {condition}'), { condition: item.tier ? tierName(item.tier) : String(index + 1) })}
+          aria-label={fill(trans.__('Remove: {condition}'), {
+            condition: item.tier ? tierName(item.tier) : String(index + 1)
+          })}
           onClick={() => onChange({ or_else: list.filter((_, place) => place !== index) })}
         >
           {item.tier ? tierName(item.tier) : JSON.stringify(item)} <Icon name="close" size={12} />
@@ -309,9 +316,7 @@ export function Options(props: OptionsProps): ReactElement {
           }}
         />
         {mostOnOneNode !== null && (
-          <span className="dra-mod-quiet">
-            {fill(trans.__('up to {n} on one node'), { n: mostOnOneNode })}
-          </span>
+          <span className="dra-mod-quiet">{fill(trans.__('up to {n} on one node'), { n: mostOnOneNode })}</span>
         )}
       </Row>
       <Row label={trans.__('Generation')} htmlFor={`${id}-generation`}>

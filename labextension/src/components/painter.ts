@@ -41,7 +41,17 @@ export function layoutGroup(group: NodeGroup, width: number, marks: boolean): Gr
   const stepY = blockHeight + gap;
   const perRow = Math.max(1, Math.floor((width + gap) / stepX));
   const rows = Math.ceil(group.nodes.length / perRow);
-  return { perRow, stepX, stepY, blockWidth, blockHeight, columns, cell, height: rows * stepY + 2, nodes: group.nodes.length };
+  return {
+    perRow,
+    stepX,
+    stepY,
+    blockWidth,
+    blockHeight,
+    columns,
+    cell,
+    height: rows * stepY + 2,
+    nodes: group.nodes.length
+  };
 }
 
 function shownDevices(row: NodeRow): readonly Device[] {
@@ -68,7 +78,15 @@ export function nodeAt(layout: GroupLayout, x: number, y: number): number | null
   return column < layout.perRow && index >= 0 && index < layout.nodes ? index : null;
 }
 
-function paintCell(context: CanvasRenderingContext2D, x: number, y: number, size: number, device: Device, fits: boolean, palette: Palette): void {
+function paintCell(
+  context: CanvasRenderingContext2D,
+  x: number,
+  y: number,
+  size: number,
+  device: Device,
+  fits: boolean,
+  palette: Palette
+): void {
   switch (device.state) {
     case 'free':
       context.fillStyle = fits ? palette.fits : palette.free;
@@ -115,7 +133,6 @@ export function paintNode(
   const y = Math.floor(index / layout.perRow) * layout.stepY;
   context.clearRect(x - 1, y - 1, layout.blockWidth + 2, layout.blockHeight + 2);
   const devices = shownDevices(row);
-  const yours = devices.some(device => device.state === 'yours');
   if (marks) {
     const n = devices.filter(device => device.state === 'free' && fits(device)).length;
     const size = n === 0 ? 1.5 : n === devices.length ? MARK : 3;
@@ -129,9 +146,30 @@ export function paintNode(
       paintCell(context, cx, cy, layout.cell, device, fits(device), palette);
     });
   }
-  if (yours) {
-    context.strokeStyle = palette.yours;
-    context.lineWidth = 1;
-    context.strokeRect(x - 0.5, y - 0.5, layout.blockWidth + 1, layout.blockHeight + 1);
-  }
+}
+
+/** Rings around the nodes with devices of yours; drawn last, because they reach into their neighbors. */
+export function paintRings(
+  context: CanvasRenderingContext2D,
+  layout: GroupLayout,
+  nodes: readonly NodeRow[],
+  palette: Palette,
+  marks: boolean
+): void {
+  context.strokeStyle = palette.yours;
+  context.lineWidth = 1.5;
+  nodes.forEach((row, index) => {
+    if (!row.devices.some(device => device.state === 'yours')) {
+      return;
+    }
+    const x = (index % layout.perRow) * layout.stepX;
+    const y = Math.floor(index / layout.perRow) * layout.stepY;
+    context.beginPath();
+    if (marks) {
+      context.arc(x + MARK / 2, y + MARK / 2, MARK, 0, 2 * Math.PI);
+    } else {
+      context.rect(x - 1, y - 1, layout.blockWidth + 2, layout.blockHeight + 2);
+    }
+    context.stroke();
+  });
 }

@@ -6,7 +6,15 @@ import type { Session } from '../api/types';
 import type { Warning } from '../model/sessions';
 import { clock, duration, runningClock } from '../format/durations';
 import { percent } from '../format/numbers';
-import { costWords, devicesLine, givingBackWords, kernelState, leaseUsed, missingWords, timeLeft } from '../format/sessions';
+import {
+  costWords,
+  devicesLine,
+  givingBackWords,
+  kernelState,
+  leaseUsed,
+  missingWords,
+  timeLeft
+} from '../format/sessions';
 import { used, usedOf } from '../format/sizes';
 import type { Speech } from '../format/speech';
 import { readyWords, stepViews } from '../format/steps';
@@ -291,7 +299,10 @@ function Running(props: SessionProps): ReactElement {
               {fill(trans.__('Open {notebook}'), { notebook: notebook.split('/').pop() ?? notebook })}
             </Button>
           )}
-          <Button label={fill(trans.__('Stop {session}'), { session: session.name })} onClick={() => props.onStop(session)}>
+          <Button
+            label={fill(trans.__('Stop {session}'), { session: session.name })}
+            onClick={() => props.onStop(session)}
+          >
             {trans.__('Stop')}
           </Button>
         </div>
@@ -307,7 +318,10 @@ function Running(props: SessionProps): ReactElement {
       {(unfolded || warning?.kind === 'lease') && (
         <div className="dra-Card-actions">
           {props.canUseHere && (
-            <Button label={fill(trans.__('Use here: {session}'), { session: session.name })} onClick={() => props.onUseHere(session)}>
+            <Button
+              label={fill(trans.__('Use here: {session}'), { session: session.name })}
+              onClick={() => props.onUseHere(session)}
+            >
               {trans.__('Use here')}
             </Button>
           )}
@@ -322,7 +336,10 @@ function Running(props: SessionProps): ReactElement {
                 : trans.__('Extend')}
             </Button>
           )}
-          <Button label={fill(trans.__('Stop {session}'), { session: session.name })} onClick={() => props.onStop(session)}>
+          <Button
+            label={fill(trans.__('Stop {session}'), { session: session.name })}
+            onClick={() => props.onStop(session)}
+          >
             {trans.__('Stop …')}
           </Button>
         </div>
@@ -347,10 +364,16 @@ function Starting(props: SessionProps): ReactElement {
           {most ? fill(trans.__('{clock} of at most {most}'), { clock: passed, most }) : passed}
         </span>
         <span className="dra-Card-buttons">
-          <Button label={fill(trans.__('Log of {session}'), { session: session.name })} onClick={() => props.onLog(session)}>
+          <Button
+            label={fill(trans.__('Log of {session}'), { session: session.name })}
+            onClick={() => props.onLog(session)}
+          >
             {trans.__('Log')}
           </Button>
-          <Button label={fill(trans.__('Cancel {session}'), { session: session.name })} onClick={() => props.onCancel(session)}>
+          <Button
+            label={fill(trans.__('Cancel {session}'), { session: session.name })}
+            onClick={() => props.onCancel(session)}
+          >
             {trans.__('Cancel')}
           </Button>
         </span>
@@ -404,10 +427,16 @@ function Waiting(props: SessionProps): ReactElement {
         {trans.__('It starts by itself; you can close this page.')}
       </p>
       <div className="dra-Card-actions">
-        <Button label={fill(trans.__('Change {session}'), { session: session.name })} onClick={() => props.onChange(session)}>
+        <Button
+          label={fill(trans.__('Change {session}'), { session: session.name })}
+          onClick={() => props.onChange(session)}
+        >
           {trans.__('Change …')}
         </Button>
-        <Button label={fill(trans.__('Stop waiting for {session}'), { session: session.name })} onClick={() => props.onCancel(session)}>
+        <Button
+          label={fill(trans.__('Stop waiting for {session}'), { session: session.name })}
+          onClick={() => props.onCancel(session)}
+        >
           {trans.__('Stop waiting')}
         </Button>
       </div>
@@ -445,9 +474,7 @@ export function SessionCard(props: SessionProps): ReactElement {
         subtitle={subtitle}
         titleId={id}
         titleRef={title}
-        onMenu={
-          session.state === 'running' && props.asOf === null ? event => props.onMenu(session, event) : undefined
-        }
+        onMenu={session.state === 'running' && props.asOf === null ? event => props.onMenu(session, event) : undefined}
       />
       {session.state === 'starting' && <Starting {...props} />}
       {session.state === 'waiting' && <Waiting {...props} />}

@@ -62,7 +62,11 @@ function words(speech: Speech, status: Status, now: number): Words {
     }
     case 'ends-soon': {
       const values = { device: label(status.session), time: duration(speech, status.left) };
-      return { icon: <Icon name="glass" size={14} />, text: fill(trans.__('{device} · {time} left'), values), strong: true };
+      return {
+        icon: <Icon name="glass" size={14} />,
+        text: fill(trans.__('{device} · {time} left'), values),
+        strong: true
+      };
     }
     case 'elsewhere': {
       const template = trans._n('No device here · {n} held', 'No device here · {n} held', status.held);

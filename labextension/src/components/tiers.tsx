@@ -184,7 +184,9 @@ export function Tiers(props: TiersProps): ReactElement {
   const typed = useRef({ text: '', at: 0 });
   const many = rows.length > limit + 1;
   const few = many && !all ? rows.filter((row, index) => index < limit || row.name === selected) : rows;
-  const matching = filter ? few.filter(row => tierTitle(speech, row).toLowerCase().includes(filter.toLowerCase())) : few;
+  const matching = filter
+    ? few.filter(row => tierTitle(speech, row).toLowerCase().includes(filter.toLowerCase()))
+    : few;
   const shown = others ? [...matching, ...other] : [...matching, ...other.filter(row => row.name === selected)];
   const jump = (event: KeyboardEvent): void => {
     if (event.key.length !== 1 || event.key === ' ' || event.ctrlKey || event.metaKey || event.altKey) {

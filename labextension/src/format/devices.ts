@@ -38,7 +38,9 @@ export function heldBy(speech: Speech, device: Device): string {
   const { trans } = speech;
   const [holder] = device.holders;
   if (!holder) {
-    return device.state === 'hidden' || device.state === 'unknown' ? trans.__('not visible') : stateWords(speech, device);
+    return device.state === 'hidden' || device.state === 'unknown'
+      ? trans.__('not visible')
+      : stateWords(speech, device);
   }
   if (holder.who === 'you') {
     return fill(trans.__('you, {session}'), { session: sessionName(holder) });
@@ -89,13 +91,19 @@ export function deviceTip(speech: Speech, device: Device, now: number): Tip {
         : null,
       idleWords(speech, holder)
     ].filter(Boolean);
-    const name = holder.who === 'you' ? fill(trans.__('you, {session}'), { session: sessionName(holder) }) : plain(holder.user ?? holder.namespace ?? trans.__('not visible'));
+    const name =
+      holder.who === 'you'
+        ? fill(trans.__('you, {session}'), { session: sessionName(holder) })
+        : plain(holder.user ?? holder.namespace ?? trans.__('not visible'));
     lines.push([name, ...facts].join(' · '));
   }
   if (device.memory_published) {
     lines.push(fill(trans.__('Memory as published: {memory}'), { memory: device.memory_published }));
   }
-  const head = [device.name, device.label ?? device.product ?? '', stateWords(speech, device)].filter(Boolean).map(plain).join(' · ');
+  const head = [device.name, device.label ?? device.product ?? '', stateWords(speech, device)]
+    .filter(Boolean)
+    .map(plain)
+    .join(' · ');
   return { head, lines };
 }
 

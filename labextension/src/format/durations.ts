@@ -113,5 +113,8 @@ export function wireDuration(seconds: number): string {
 
 /** A wire duration as people write it: `4h` is "4 h", `30m` is "30 min". */
 export function spacedDuration(wire: string | undefined): string {
-  return (wire ?? '').replace(/(\d)\s*m(?![a-z])/g, '$1 min').replace(/(\d)\s*([hds])(?![a-z])\s*/g, '$1 $2 ').trim();
+  return (wire ?? '')
+    .replace(/(\d)\s*m(?![a-z])/g, '$1 min')
+    .replace(/(\d)\s*([hds])(?![a-z])\s*/g, '$1 $2 ')
+    .trim();
 }

@@ -5,7 +5,7 @@ import { clock, duration } from './durations';
 import { nameList } from './numbers';
 import type { Speech } from './speech';
 import { fill } from './text';
-import { used } from './sizes';
+import { usedOf } from './sizes';
 
 export interface EndWords {
   head: string;
@@ -14,7 +14,15 @@ export interface EndWords {
   fault: boolean;
 }
 
-const BY_RULE = new Set(['stopped', 'cancelled', 'stopped-by-admin', 'idle', 'lease-over', 'wait-over', 'server-stopped']);
+const BY_RULE = new Set([
+  'stopped',
+  'cancelled',
+  'stopped-by-admin',
+  'idle',
+  'lease-over',
+  'wait-over',
+  'server-stopped'
+]);
 
 export function isFault(ended: Pick<Ended, 'code' | 'exit_code'>): boolean {
   return !BY_RULE.has(ended.code) && !(ended.code === 'exited' && ended.exit_code === 0);
@@ -123,9 +131,8 @@ function laterReason(speech: Speech, session: Session, ended: Ended): string | n
         ? fill(trans.__('It used more than its {limit} of the node’s memory.'), { limit })
         : trans.__('It used more than its share of the node’s memory.');
       return usage !== null && total !== null
-        ? `${first} ${fill(trans.__('The device’s own memory was not the problem ({used} of {total}).'), {
-            used: used(speech, usage),
-            total: used(speech, total)
+        ? `${first} ${fill(trans.__('The device’s own memory was not the problem ({used}).'), {
+            used: usedOf(speech, usage, total)
           })}`
         : first;
     }
@@ -138,10 +145,15 @@ function laterReason(speech: Speech, session: Session, ended: Ended): string | n
       return trans.__('You stopped it.');
     case 'stopped-by-admin': {
       const values = { who: ended.by ?? trans.__('An admin'), text: ended.message ?? '' };
-      return values.text ? fill(trans.__('{who} stopped it: {text}.'), values) : fill(trans.__('{who} stopped it.'), values);
+      return values.text
+        ? fill(trans.__('{who} stopped it: {text}.'), values)
+        : fill(trans.__('{who} stopped it.'), values);
     }
     case 'evicted': {
-      const values = { node: device?.node ?? text(params, 'node'), what: text(params, 'resource') || trans.__('memory') };
+      const values = {
+        node: device?.node ?? text(params, 'node'),
+        what: text(params, 'resource') || trans.__('memory')
+      };
       return fill(trans.__('The node {node} ran low on {what} and ended the kernel.'), values);
     }
     case 'node-drained':
@@ -165,7 +177,10 @@ function laterReason(speech: Speech, session: Session, ended: Ended): string | n
     }
     case 'node-lost': {
       const since = text(params, 'since');
-      const values = { node: device?.node ?? text(params, 'node'), time: clock(speech, since || ended.at, Date.parse(ended.at)) };
+      const values = {
+        node: device?.node ?? text(params, 'node'),
+        time: clock(speech, since || ended.at, Date.parse(ended.at))
+      };
       return fill(trans.__('{node} has not answered since {time}.'), values);
     }
     case 'pod-deleted':
@@ -233,5 +248,9 @@ export function endWords(speech: Speech, session: Session): EndWords {
         time: clock(speech, ended.device_returned_at, Date.parse(ended.device_returned_at))
       })
     : trans.__('Variables are gone; the notebook is kept.');
-  return { head: endHead(speech, session, ended), body: reason ? `${reason} ${returned}` : returned, fault: isFault(ended) };
+  return {
+    head: endHead(speech, session, ended),
+    body: reason ? `${reason} ${returned}` : returned,
+    fault: isFault(ended)
+  };
 }

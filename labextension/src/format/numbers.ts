@@ -46,7 +46,7 @@ export function price(speech: Speech, value: Price | null | undefined): string |
 /** Money spent so far: rounded down to the hundredth. */
 export function soFar(speech: Speech, value: Price, hours: number): string | null {
   const amount = Number.parseFloat(value.amount) * hours;
-  return Number.isFinite(amount) ? money(speech, Math.floor(amount * 100) / 100, value.currency) : null;
+  return Number.isFinite(amount) ? money(speech, Math.floor(amount * 100 + 1e-6) / 100, value.currency) : null;
 }
 
 /** "H100, A100": names as one list in the reader's language. */

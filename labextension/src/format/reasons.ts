@@ -191,7 +191,10 @@ export function reasonLine(speech: Speech, reason: Reason): Line {
         : { main: trans.__('not enough of its memory left to share'), sub: null };
     }
     case 'inventory':
-      return { main: trans.__('on nodes whose list is incomplete right now'), sub: trans.__('usually over in a minute') };
+      return {
+        main: trans.__('on nodes whose list is incomplete right now'),
+        sub: trans.__('usually over in a minute')
+      };
     default:
       return { main: reason.message, sub: null };
   }
@@ -253,7 +256,9 @@ export function changeWords(
   const params = relaxation.params ?? {};
   switch (relaxation.code) {
     case 'join-session':
-      return fill(trans.__('Join your session {session}'), { session: text(params, 'name') || text(change, 'session') });
+      return fill(trans.__('Join your session {session}'), {
+        session: text(params, 'name') || text(change, 'session')
+      });
     case 'drop-near':
       return fill(trans.__('Without the {partner}'), { partner: text(params, 'partner') || trans.__('network card') });
     case 'drop-spread':
@@ -265,14 +270,20 @@ export function changeWords(
     case 'more-kinds': {
       const label = text(params, 'label');
       const key = change['architecture'] !== undefined ? 'architecture' : 'product';
-      const before = new Set(Array.isArray(asked[key]) ? (asked[key] as unknown[]).map(String) : [String(asked[key] ?? '')]);
+      const before = new Set(
+        Array.isArray(asked[key]) ? (asked[key] as unknown[]).map(String) : [String(asked[key] ?? '')]
+      );
       const added = changed(change, key).filter(name => !before.has(name));
       const what = label || nameList(speech, added);
       return what ? fill(trans.__('Also accept {device}'), { device: what }) : relaxation.message;
     }
     case 'fewer-devices': {
       const fewer = Number(change['count'] ?? 1);
-      const template = trans._n('{fewer} instead of {n} device', '{fewer} instead of {n} devices', Number(asked.count ?? 1));
+      const template = trans._n(
+        '{fewer} instead of {n} device',
+        '{fewer} instead of {n} devices',
+        Number(asked.count ?? 1)
+      );
       return fill(template, { fewer: count(speech, fewer), n: String(asked.count ?? 1) });
     }
     case 'part':

@@ -112,7 +112,9 @@ export function fieldWords(
 export function requirementLine(speech: Speech, requirement: Requirement, tierName: TierNames): string {
   const { trans } = speech;
   const fields: (keyof Requirement)[] = ['tier', 'vram', 'max_vram', 'product', 'architecture', 'compute_capability'];
-  const parts = fields.filter(field => requirement[field]).map(field => fieldWords(speech, requirement, field, tierName));
+  const parts = fields
+    .filter(field => requirement[field])
+    .map(field => fieldWords(speech, requirement, field, tierName));
   if (requirement.count && requirement.count !== 1) {
     parts.unshift(fieldWords(speech, requirement, 'count', tierName));
   }

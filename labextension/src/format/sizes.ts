@@ -49,7 +49,8 @@ export function parseSize(text: string): TypedSize | null {
   const lower = unit.toLowerCase();
   const binary = lower.includes('i');
   const letter = lower ? lower[0]!.toUpperCase() : 'G';
-  const suffix = lower === 'b' ? '' : binary ? `${letter === 'K' ? 'K' : letter}i` : letter === 'K' ? 'k' : `${letter}B`;
+  const suffix =
+    lower === 'b' ? '' : binary ? `${letter === 'K' ? 'K' : letter}i` : letter === 'K' ? 'k' : `${letter}B`;
   return { bytes: value * scale, wire: `${value}${suffix}`, binary };
 }
 

@@ -70,7 +70,11 @@ export function takenWords(speech: Speech, plan: Plan, leaseEnds: string | null,
       '{devices} devices would fit, none is free. The first known lease ends at **{time}**, in {left}, unless extended.',
       devices
     );
-    const values = { devices: count(speech, devices), time: clock(speech, leaseEnds, now), left: duration(speech, left) };
+    const values = {
+      devices: count(speech, devices),
+      time: clock(speech, leaseEnds, now),
+      left: duration(speech, left)
+    };
     return { head: trans.__('All taken for now'), body: sentence(template, values) };
   }
   const template = trans._n(
@@ -151,7 +155,11 @@ export function fixWords(speech: Speech, plan: Plan): VerdictWords {
     const template = trans._n('{n} of your conditions cannot work.', '{n} of your conditions cannot work.', n);
     return { head, body: sentence(template, { n: count(speech, n) }) };
   }
-  const template = trans._n('{n} thing in the request cannot work.', '{n} things in the request cannot work.', errors.length);
+  const template = trans._n(
+    '{n} thing in the request cannot work.',
+    '{n} things in the request cannot work.',
+    errors.length
+  );
   return { head, body: sentence(template, { n: count(speech, errors.length) }) };
 }
 

@@ -38,7 +38,13 @@ export interface Card {
   readonly checkedInKernel: string | null;
   readonly facts: readonly { name: string; value: string; source: string | null }[];
   readonly sees: { count: number; given: number; extra: string | null } | null;
-  readonly ended: { code: string; at: string | null; exitCode: number | null; message: string | null; params: Record<string, unknown> } | null;
+  readonly ended: {
+    code: string;
+    at: string | null;
+    exitCode: number | null;
+    message: string | null;
+    params: Record<string, unknown>;
+  } | null;
   readonly held: readonly { id: string; name: string }[];
   readonly message: string | null;
   /** Sentences of the kernel's side: mismatch, simulation, what is missing. */
@@ -100,7 +106,9 @@ function attributes(value: unknown, sources: Dict): CardDevice['attributes'] {
         scalar(entry) ??
         ['string', 'int', 'bool', 'version', 'value'].map(key => scalar(own(box, key))).find(item => item !== null) ??
         null;
-      return shown === null ? [] : [{ name: name.slice(0, MAX_TEXT), value: shown, source: text(box, 'source') ?? text(sources, name) }];
+      return shown === null
+        ? []
+        : [{ name: name.slice(0, MAX_TEXT), value: shown, source: text(box, 'source') ?? text(sources, name) }];
     });
 }
 
@@ -142,7 +150,12 @@ function facts(value: unknown): Card['facts'] {
 
 function session(value: unknown): Card['session'] {
   if (typeof value === 'string') {
-    return { id: value.slice(0, 253), name: value.slice(0, 253).replace(/-[a-z0-9]{5}$/, ''), activity: null, state: null };
+    return {
+      id: value.slice(0, 253),
+      name: value.slice(0, 253).replace(/-[a-z0-9]{5}$/, ''),
+      activity: null,
+      state: null
+    };
   }
   const source = dict(value);
   const id = text(source, 'id');
@@ -175,7 +188,13 @@ function ended(value: unknown): Card['ended'] {
       .slice(0, 16)
       .filter(([, item]) => scalar(item) !== null)
   );
-  return { code, at: text(source, 'at'), exitCode: number(source, 'exit_code'), message: text(source, 'message'), params };
+  return {
+    code,
+    at: text(source, 'at'),
+    exitCode: number(source, 'exit_code'),
+    message: text(source, 'message'),
+    params
+  };
 }
 
 function tooLarge(data: unknown): boolean {
@@ -207,8 +226,7 @@ export function readCard(data: unknown): Card | null {
     asOf: text(source, 'as_of'),
     checkedInKernel: text(inside, 'at'),
     facts: facts(own(source, 'facts')),
-    sees:
-      sees === null ? null : { count: sees, given: number(inside, 'given') ?? sees, extra: text(inside, 'extra') },
+    sees: sees === null ? null : { count: sees, given: number(inside, 'given') ?? sees, extra: text(inside, 'extra') },
     ended: ended(own(source, 'ended') ?? own(inner, 'ended')),
     held: items(own(source, 'held')).flatMap(item => {
       const found = session(item);

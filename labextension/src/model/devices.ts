@@ -117,7 +117,8 @@ export function byKind(devices: readonly Device[], fits: (device: Device) => boo
     groups.set(kind, [...(groups.get(kind) ?? []), row]);
   }
   const score = (row: NodeRow): number => row.devices.filter(device => device.state === 'free' && fits(device)).length;
-  const memory = (rows: readonly NodeRow[]): number => Math.max(...rows.flatMap(r => r.devices.map(d => d.memory_bytes ?? 0)));
+  // Cards sold under one size report slightly different bytes: they count as the same.
+  const memory = (label: string): number => Number(/(\d+)\s*GB$/.exec(label)?.[1] ?? 0);
   return [...groups]
     .map(([label, nodes]) => {
       const all = nodes.flatMap(row => row.devices);
@@ -130,5 +131,5 @@ export function byKind(devices: readonly Device[], fits: (device: Device) => boo
         fitting: scored.reduce((sum, [value]) => sum + value, 0)
       };
     })
-    .sort((a, b) => memory(b.nodes) - memory(a.nodes) || natural.compare(a.label, b.label));
+    .sort((a, b) => memory(b.label) - memory(a.label) || b.fitting - a.fitting || natural.compare(a.label, b.label));
 }

@@ -133,7 +133,8 @@ function pick(value: unknown): Requirement {
 /** Keeps only values of the type their field has: a file can hold anything. */
 function sane(value: Requirement): Requirement {
   const text = (item: unknown): boolean => typeof item === 'string' && item.length <= 4096;
-  const texts = (item: unknown): boolean => text(item) || (Array.isArray(item) && item.length <= 32 && item.every(text));
+  const texts = (item: unknown): boolean =>
+    text(item) || (Array.isArray(item) && item.length <= 32 && item.every(text));
   const checks: Partial<Record<keyof Requirement, (item: unknown) => boolean>> = {
     tier: text,
     vram: text,

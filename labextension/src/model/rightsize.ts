@@ -31,7 +31,5 @@ export function rightSizeHint(plan: Plan, tiers: TierList | null): SizeHint | nu
     size => size.max_bytes >= asked && (labelBytes(size.label) ?? size.min_bytes) < likely && (size.free ?? 0) > 0
   );
   const gigabytes = likely / 1e9;
-  return smaller
-    ? { device: label ?? '', size: `${gigabytes} GB`, maxVram: `${gigabytes - 1}GB` }
-    : null;
+  return smaller ? { device: label ?? '', size: `${gigabytes} GB`, maxVram: `${gigabytes - 1}GB` } : null;
 }

@@ -249,7 +249,9 @@ const CAPABILITIES: Readonly<Record<string, string>> = {
 
 /** Generations to choose from within a tier, oldest first where their capability says so. */
 export function generations(list: TierList, tierName: string | null): GenerationChoice[] {
-  const tiers = list.tiers.filter(tier => !tier.hidden && (tierName === null ? isGPUTier(tier) : tier.name === tierName));
+  const tiers = list.tiers.filter(
+    tier => !tier.hidden && (tierName === null ? isGPUTier(tier) : tier.name === tierName)
+  );
   const found = new Map<string, { capability: string | null; vendor: string }>();
   for (const tier of tiers) {
     for (const entry of tier.architectures ?? []) {

@@ -245,7 +245,8 @@ export class Workbench {
     this.ticker.fast =
       this.cluster.state.value.lost !== null ||
       this.sessions.state.value.sessions.some(
-        session => ['starting', 'releasing', 'waiting'].includes(session.state) || warningOf(session, now)?.kind === 'idle'
+        session =>
+          ['starting', 'releasing', 'waiting'].includes(session.state) || warningOf(session, now)?.kind === 'idle'
       );
   }
 

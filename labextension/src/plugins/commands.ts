@@ -22,7 +22,9 @@ type Args = ReadonlyPartialJSONObject;
 const SESSION_ARGS = {
   type: 'object',
   additionalProperties: false,
-  properties: { session: { type: 'string', maxLength: 253, description: 'Id of a session; default: that of the current notebook' } }
+  properties: {
+    session: { type: 'string', maxLength: 253, description: 'Id of a session; default: that of the current notebook' }
+  }
 } as const;
 
 const REQUEST_ARGS = {

@@ -91,8 +91,10 @@ export const toolbarPlugin: JupyterFrontEndPlugin<void> = {
   activate: (app: JupyterFrontEnd, { workbench, actions }: IGPUSessions, toolbars: IToolbarWidgetRegistry): void => {
     // Notebook 7 has no status bar: there the label also says that the session ends soon.
     const withWarning = app.name === 'Jupyter Notebook';
-    toolbars.addFactory('Notebook', 'dra-place', (panel: Widget) =>
-      new PlaceWidget(panel as NotebookPanel, workbench, actions, withWarning)
+    toolbars.addFactory(
+      'Notebook',
+      'dra-place',
+      (panel: Widget) => new PlaceWidget(panel as NotebookPanel, workbench, actions, withWarning)
     );
   }
 };

@@ -234,7 +234,13 @@ export class Actions {
     if (!current) {
       return;
     }
-    const { image: _image, env: _env, namespace: _ns, volumes: _volumes, ...required } = this._bench.draft.value.requirement;
+    const {
+      image: _image,
+      env: _env,
+      namespace: _ns,
+      volumes: _volumes,
+      ...required
+    } = this._bench.draft.value.requirement;
     const title = fill(trans.__('Remember this request in {notebook}?'), { notebook: current.name });
     const body = trans.__('It is written into the notebook’s file and offered to everyone who opens it.');
     if (await this._confirm(title, body, trans.__('Remember'))) {
@@ -245,7 +251,9 @@ export class Actions {
   async checkCluster(): Promise<void> {
     await this._tell(async () => {
       const report = await this._bench.client.doctor();
-      const lines = report.findings.map(item => `${item.severity}: ${item.message}${item.fix ? `\n    ${item.fix}` : ''}`);
+      const lines = report.findings.map(
+        item => `${item.severity}: ${item.message}${item.fix ? `\n    ${item.fix}` : ''}`
+      );
       const { trans } = this.speech;
       this._showText(trans.__('Check of the cluster'), lines.join('\n\n') || trans.__('Nothing to report.'));
     });
@@ -317,7 +325,10 @@ export class Actions {
       .map(kernel => kernel.notebook?.split('/').pop() ?? kernel.name);
     const idle = session.kernels
       .filter(kernel => kernel.state !== 'busy' && lost.length > 1)
-      .map(kernel => `${kernel.notebook?.split('/').pop() ?? kernel.name} (${kernelState(this.speech, kernel.state, null)})`);
+      .map(
+        kernel =>
+          `${kernel.notebook?.split('/').pop() ?? kernel.name} (${kernelState(this.speech, kernel.state, null)})`
+      );
     const first = busy.map(name => fill(trans.__('{notebook} is busy.'), { notebook: name })).join(' ');
     const others = idle.length ? ` ${fill(trans.__('Also on it: {notebooks}.'), { notebooks: idle.join(', ') })}` : '';
     const n = lost.length;

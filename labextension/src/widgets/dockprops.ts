@@ -155,11 +155,19 @@ function extras(context: DockContext, plan: Plan, face: Answer['face'], callback
   if (face === 'limit') {
     const held = Array.isArray(plan.launch.params['sessions']) ? plan.launch.params['sessions'].map(String) : [];
     const last = context.sessions.find(
-      session => session.mine && session.state === 'running' && (!held.length || held.includes(session.name) || held.includes(session.id))
+      session =>
+        session.mine &&
+        session.state === 'running' &&
+        (!held.length || held.includes(session.name) || held.includes(session.id))
     );
     return [
       ...(last
-        ? [{ text: fill(trans.__('Stop {session} …'), { session: last.name }), onPress: () => callbacks.onStopOne(last) }]
+        ? [
+            {
+              text: fill(trans.__('Stop {session} …'), { session: last.name }),
+              onPress: () => callbacks.onStopOne(last)
+            }
+          ]
         : []),
       { text: trans.__('Show sessions'), onPress: callbacks.onShowSessions }
     ];
@@ -259,7 +267,18 @@ export function undoWords(
   if (!before) {
     return null;
   }
-  const fields = ['vram', 'max_vram', 'near', 'spread', 'count', 'architecture', 'product', 'compute_capability', 'tier', 'share'] as const;
+  const fields = [
+    'vram',
+    'max_vram',
+    'near',
+    'spread',
+    'count',
+    'architecture',
+    'product',
+    'compute_capability',
+    'tier',
+    'share'
+  ] as const;
   const changed = fields.find(field => JSON.stringify(before[field]) !== JSON.stringify(after[field]));
   if (!changed || before[changed] === undefined) {
     return requirementLine(speech, before, tierName);

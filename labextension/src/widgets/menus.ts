@@ -102,7 +102,11 @@ export class Menus {
       ...(here.kind === 'notebook'
         ? [{ label: plain(here.name), checked: now.kind === 'notebook', run: () => this._bench.setTarget(here) }]
         : []),
-      { label: trans.__('New notebook'), checked: now.kind === 'new', run: () => this._bench.setTarget({ kind: 'new' }) }
+      {
+        label: trans.__('New notebook'),
+        checked: now.kind === 'new',
+        run: () => this._bench.setTarget({ kind: 'new' })
+      }
     ]);
   }
 

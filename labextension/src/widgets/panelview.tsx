@@ -28,7 +28,18 @@ import { byKind, byNode } from '../model/devices';
 import { chipFields, isUnreadable, patch, relax, removeChip, typeMemory, undo } from '../model/draft';
 import { answerOf } from '../model/plan';
 import { extendBy, idleSeconds, isOver, sortSessions, warningOf } from '../model/sessions';
-import { anyGPU, anyRow, columns, columnWire, FEW_TIERS, generations, limitsOf, offeredTiers, thumbIndex, tierRow } from '../model/tiers';
+import {
+  anyGPU,
+  anyRow,
+  columns,
+  columnWire,
+  FEW_TIERS,
+  generations,
+  limitsOf,
+  offeredTiers,
+  thumbIndex,
+  tierRow
+} from '../model/tiers';
 import type { Workbench } from '../model/workbench';
 import type { Actions } from './actions';
 import { dockProps, undoWords } from './dockprops';
@@ -101,7 +112,12 @@ function SessionsPart({ bench, actions, menus, trans, fresh }: Parts): ReactElem
             key={session.id}
             session={session}
             now={now}
-            unfolded={session === here || sessions.length === 1 || warningOf(session, now)?.kind === 'lease' || menus.unfolded.has(session.id)}
+            unfolded={
+              session === here ||
+              sessions.length === 1 ||
+              warningOf(session, now)?.kind === 'lease' ||
+              menus.unfolded.has(session.id)
+            }
             canUseHere={current !== null && session !== here}
             freshlyReady={bench.isFreshlyReady(session)}
             stepsOpen={stepsOf === session.id}
@@ -147,7 +163,8 @@ function TierPart({ bench, tiers, trans }: Parts & { tiers: TierList }): ReactEl
   const most = limitsOf(requirement).most;
   const upper = requirement.max_vram ? cols.filter(column => column.bytes <= most).length - 1 : null;
   const fitting = cols.filter(column => column.fits);
-  const sum = (pick: (column: (typeof cols)[number]) => number): number => fitting.reduce((total, c) => total + pick(c), 0);
+  const sum = (pick: (column: (typeof cols)[number]) => number): number =>
+    fitting.reduce((total, c) => total + pick(c), 0);
   const gone = requirement.tier && !tiers.tiers.some(tier => tier.name === requirement.tier);
   return (
     <>
@@ -155,7 +172,9 @@ function TierPart({ bench, tiers, trans }: Parts & { tiers: TierList }): ReactEl
         <Banner
           icon="info"
           color="info"
-          text={sentence(trans.__('Your last choice, {tier}, is no longer offered. Choose again.'), { tier: requirement.tier ?? '' })}
+          text={sentence(trans.__('Your last choice, {tier}, is no longer offered. Choose again.'), {
+            tier: requirement.tier ?? ''
+          })}
           actions={[]}
         />
       )}
@@ -198,7 +217,9 @@ function OptionsPart({ bench, actions, trans, tiers }: Parts & { tiers: TierList
         .map(finding => ({ message: finding.message, fix: finding.fix ?? null }))
     : [];
   const gpus = tiers.tiers.filter(tier => !tier.hidden);
-  const products = shortProducts((chosen ? [chosen] : gpus.filter(tier => tier.device_kind === 'gpu')).flatMap(t => t.products));
+  const products = shortProducts(
+    (chosen ? [chosen] : gpus.filter(tier => tier.device_kind === 'gpu')).flatMap(t => t.products)
+  );
   return (
     <Fold
       title={trans.__('More options')}
@@ -293,7 +314,12 @@ function NewPart(props: Parts): ReactElement {
       summary={memory.open.new ? null : requirementLine(actions.speech, draft.requirement, actions.tierName)}
       extra={
         memory.open.new && memory.recent.length ? (
-          <button type="button" className="dra-Recent" aria-haspopup="menu" onClick={event => menus.recent(event.currentTarget)}>
+          <button
+            type="button"
+            className="dra-Recent"
+            aria-haspopup="menu"
+            onClick={event => menus.recent(event.currentTarget)}
+          >
             {trans.__('Recent')} ▾
           </button>
         ) : null
@@ -336,6 +362,23 @@ function deviceInitial(device: Device): string {
   return holder?.who === 'you' ? initial(holder.session ?? holder.claim ?? '') : '';
 }
 
+/** Where the server gives no reason: what its group means. */
+function waitingWhy(actions: Actions, group: string): string {
+  const { trans } = actions.speech;
+  switch (group) {
+    case 'taken':
+      return trans.__('All that fit are taken.');
+    case 'starting':
+      return trans.__('A device is free; it is about to start.');
+    case 'limit':
+      return trans.__('A limit is reached.');
+    case 'never':
+      return trans.__('Not possible here.');
+    default:
+      return trans.__('Not known why.');
+  }
+}
+
 /** Who waits, each with the reason line a plan would show. */
 function waitingRows(actions: Actions, list: WaitingList): WaitingRow[] {
   return list.waiting.map(item => {
@@ -349,7 +392,7 @@ function waitingRows(actions: Actions, list: WaitingList): WaitingRow[] {
         ? requirementLine(actions.speech, item.requirement, actions.tierName)
         : (item.summary ?? ''),
       group: item.group,
-      why: line ? [line.main, line.sub].filter(Boolean).join(' · ') : '',
+      why: line ? [line.main, line.sub].filter(Boolean).join(' · ') : waitingWhy(actions, item.group),
       since: item.since,
       requirement: item.requirement ?? null
     };
@@ -529,7 +572,7 @@ export function PanelView(props: PanelProps): ReactElement {
             <State {...whole} />
           ) : (
             <>
-              <NewPart {...parts} />
+              {(state.tiers || !state.lost) && <NewPart {...parts} />}
               {state.tiers && <DevicesPart {...parts} />}
             </>
           )}

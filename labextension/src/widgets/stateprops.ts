@@ -19,7 +19,9 @@ export function stateProps(bench: Workbench, actions: Actions, menus: Menus): St
       icon: 'plug',
       head: trans.__('The server part is missing'),
       body: sentence(
-        trans.__('This page has the sidebar, but the Jupyter server does not answer at /jupyter-dra. Enable it and reload.')
+        trans.__(
+          'This page has the sidebar, but the Jupyter server does not answer at /jupyter-dra. Enable it and reload.'
+        )
       ),
       code: ENABLE_COMMAND,
       actions: [{ text: trans.__('Copy command'), icon: 'copy', onPress: () => actions.copy(ENABLE_COMMAND) }]
@@ -47,7 +49,12 @@ export function stateProps(bench: Workbench, actions: Actions, menus: Menus): St
             { driver, n: nodes }
           )
         : trans.__('No driver lists a device here. Waiting does not help; an admin can look into the drivers.');
-      return { icon: 'board', head: trans.__('No devices published'), body: sentence('{body}', { body }), actions: [copy, check] };
+      return {
+        icon: 'board',
+        head: trans.__('No devices published'),
+        body: sentence('{body}', { body }),
+        actions: [copy, check]
+      };
     }
     case 'forbidden':
       return {
@@ -71,7 +78,12 @@ export function stateProps(bench: Workbench, actions: Actions, menus: Menus): St
         actions: [
           { text: trans.__('Start a local cluster'), main: true, onPress: () => actions.startLocal() },
           ...(status.contexts.length
-            ? [{ text: trans.__('Choose a kubeconfig …'), onPress: () => menus.contexts(document.activeElement ?? document.body) }]
+            ? [
+                {
+                  text: trans.__('Choose a kubeconfig …'),
+                  onPress: () => menus.contexts(document.activeElement ?? document.body)
+                }
+              ]
             : [])
         ]
       };

@@ -1,0 +1,149 @@
+/** Small answers of the server part for tests; each a whole object that a test changes where it matters. */
+
+import type { Plan, Session, Status, Tier, TierList, TierSize } from '../../src/api/types';
+
+export const NOW = Date.parse('2026-11-30T12:03:04Z');
+
+export function at(minutes: number): string {
+  return new Date(NOW + minutes * 60_000).toISOString();
+}
+
+export function size(label: string, bytes: number, devices: number, free: number | null): TierSize {
+  return { label, min_bytes: bytes, max_bytes: bytes, devices, free, free_at_most: free };
+}
+
+export function tier(name: string, change: Partial<Tier> = {}): Tier {
+  return {
+    name,
+    device_class: name,
+    display_name: name,
+    description: null,
+    hidden: false,
+    available: true,
+    why_not: null,
+    device_kind: 'gpu',
+    drivers: ['gpu.nvidia.com'],
+    devices: 4,
+    nodes: 1,
+    free: 3,
+    free_at_most: 3,
+    exclusive_parts: false,
+    sizes: [],
+    products: [],
+    price: null,
+    defaults: {},
+    limits: {},
+    scales_from_zero: false,
+    ...change
+  };
+}
+
+export const SMALL = tier('small', { sizes: [size('24 GB', 24152899584, 4, 3)] });
+export const MEDIUM = tier('medium', { devices: 2, free: 1, sizes: [size('40 GB', 42144366592, 2, 1)] });
+export const LARGE = tier('large', {
+  devices: 12,
+  nodes: 2,
+  free: 5,
+  out_of_service: 2,
+  sizes: [size('80 GB', 85520809984, 12, 5)]
+});
+export const SLICE = tier('slice', {
+  device_kind: 'part',
+  devices: 14,
+  free: 6,
+  exclusive_parts: true,
+  sizes: [size('5 GB', 5e9, 14, 6), size('10 GB', 10e9, 6, 3)]
+});
+export const TPU = tier('tpu', { device_kind: 'tpu', devices: 8, free: 8 });
+export const NIC = tier('nic', { device_kind: 'nic' });
+
+export function tierList(tiers: readonly Tier[] = [SMALL, MEDIUM, LARGE, SLICE, TPU, NIC]): TierList {
+  return {
+    kind: 'TierList',
+    version: 1,
+    context: { cluster: 'dgx-lab', namespace: 'team-a' },
+    visible: { slices: true, claims: 'namespace' },
+    tiers
+  };
+}
+
+export function plan(change: Partial<Plan> = {}): Plan {
+  return {
+    kind: 'Plan',
+    version: 1,
+    verdict: 'fits',
+    launch: { can: 'yes', code: null, params: {} },
+    certainty: { sure: true, reasons: [] },
+    requirement: {},
+    claim: null,
+    counts: { devices: 26, nodes: 5, matching: 8, free: 6, free_at_most: 6, matching_nodes: 3 },
+    nodes: [],
+    nodes_left_out: 0,
+    reasons: [],
+    holders: [],
+    relaxations: [],
+    charges: {},
+    findings: [],
+    ...change
+  };
+}
+
+export function session(name: string, change: Partial<Session> = {}): Session {
+  return {
+    id: `${name}-9d3fk`,
+    name,
+    state: 'running',
+    activity: 'busy',
+    revision: 1,
+    mine: true,
+    user: 'ada',
+    server: 's',
+    namespace: 'team-a',
+    requirement: {},
+    claim: { name: `${name}-9d3fk`, made_by_us: true, template: null },
+    devices: [
+      {
+        request: 'gpu',
+        driver: 'gpu.nvidia.com',
+        pool: 'dgx-h100-0',
+        device: 'gpu-3',
+        node: 'dgx-h100-0',
+        label: 'H100 80 GB',
+        share: null,
+        predicted: true
+      }
+    ],
+    kernels: [],
+    steps: [],
+    wait: null,
+    lease: { ends_at: at(240), longest_until: at(720), idle_limit_seconds: 1800, idle_since: null },
+    usage: null,
+    price: null,
+    created_at: at(-10),
+    ready_at: at(-10),
+    ended: null,
+    orphan: false,
+    simulated: false,
+    ...change
+  };
+}
+
+export function kernel(id: string, notebook: string | null, state = 'idle'): Session['kernels'][number] {
+  return { id, name: 'python3', pod: null, notebook, state, last_activity: at(-1) };
+}
+
+export function status(change: Partial<Status> = {}): Status {
+  return {
+    kind: 'Status',
+    version: 1,
+    state: 'ready',
+    cluster: 'dgx-lab',
+    namespace: 'team-a',
+    contexts: [],
+    server_version: '1.37',
+    as_of: at(0),
+    rights: {},
+    local_cluster: null,
+    ...change
+  };
+}

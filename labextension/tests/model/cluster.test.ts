@@ -1,0 +1,127 @@
+import { Signal } from '@lumino/signaling';
+
+import { Problem, Unreachable, type DRAClient } from '../../src/api/client';
+import type { ChangeStream } from '../../src/api/stream';
+import { ClusterModel } from '../../src/model/cluster';
+import { Observable } from '../../src/model/observable';
+import { addRecent, firstRequest, storable } from '../../src/model/remembered';
+import { Ticker } from '../../src/model/ticker';
+import { status, tierList } from '../data/answers';
+
+beforeEach(() => jest.useFakeTimers({ now: 1_000_000 }));
+afterEach(() => jest.useRealTimers());
+
+function clusterOf(
+  client: Partial<DRAClient>,
+  visible = new Observable(true)
+): {
+  model: ClusterModel;
+  inventoryChanged: () => void;
+  visible: Observable<boolean>;
+} {
+  const owner = {};
+  const inventory = new Signal<object, unknown>(owner);
+  const stream = { inventory, status: new Signal<object, unknown>(owner) } as unknown as ChangeStream;
+  return {
+    model: new ClusterModel(client as DRAClient, stream, visible),
+    inventoryChanged: () => inventory.emit({}),
+    visible
+  };
+}
+
+test('several events in a row are one refresh, and nothing is asked without them', async () => {
+  const fetchStatus = jest.fn(() => Promise.resolve(status()));
+  const fetchTiers = jest.fn(() => Promise.resolve(tierList()));
+  const { model, inventoryChanged } = clusterOf({ fetchStatus, fetchTiers });
+  await model.refresh();
+  inventoryChanged();
+  inventoryChanged();
+  inventoryChanged();
+  await jest.advanceTimersByTimeAsync(1000);
+  expect(fetchStatus).toHaveBeenCalledTimes(2);
+  await jest.advanceTimersByTimeAsync(600_000);
+  expect(fetchStatus).toHaveBeenCalledTimes(2);
+});
+
+test('the first inventory shows nothing, then a skeleton, then words, then an offer', async () => {
+  const { model } = clusterOf({ fetchStatus: () => new Promise(() => undefined) });
+  void model.refresh();
+  expect(model.state.value.loading).toBe('soon');
+  await jest.advanceTimersByTimeAsync(300);
+  expect(model.state.value.loading).toBe('skeleton');
+  await jest.advanceTimersByTimeAsync(700);
+  expect(model.state.value.loading).toBe('words');
+  await jest.advanceTimersByTimeAsync(9000);
+  expect(model.state.value.loading).toBe('long');
+});
+
+test('a server without our part is told apart from one that does not answer', async () => {
+  const missing = clusterOf({ fetchStatus: () => Promise.reject(new Problem(404, {})) });
+  await missing.model.refresh();
+  expect(missing.model.state.value.serverMissing).toBe(true);
+  const gone = clusterOf({ fetchStatus: () => Promise.reject(new Unreachable('x')) });
+  await gone.model.refresh();
+  expect(gone.model.state.value.serverMissing).toBe(false);
+  expect(gone.model.state.value.lost).not.toBeNull();
+});
+
+test('a lost connection keeps the numbers, says since when, and tries again with growing pauses', async () => {
+  const fetchStatus = jest.fn().mockResolvedValueOnce(status()).mockRejectedValue(new Unreachable('x'));
+  const { model } = clusterOf({ fetchStatus, fetchTiers: () => Promise.resolve(tierList()) });
+  await model.refresh();
+  await jest.advanceTimersByTimeAsync(5000);
+  await model.refresh();
+  expect(model.state.value).toMatchObject({ lost: { since: 1_000_000, retryAt: 1_007_000 } });
+  expect(model.state.value.tiers).not.toBeNull();
+  await jest.advanceTimersByTimeAsync(2000);
+  expect(fetchStatus).toHaveBeenCalledTimes(3);
+  expect(model.state.value.lost?.retryAt).toBe(1_011_000);
+});
+
+test('nobody looks, nobody tries; looking again refreshes at once', async () => {
+  const fetchStatus = jest.fn().mockRejectedValue(new Unreachable('x'));
+  const { model, visible } = clusterOf({ fetchStatus });
+  await model.refresh();
+  visible.set(false);
+  await jest.advanceTimersByTimeAsync(120_000);
+  expect(fetchStatus).toHaveBeenCalledTimes(1);
+  visible.set(true);
+  await jest.advanceTimersByTimeAsync(0);
+  expect(fetchStatus).toHaveBeenCalledTimes(2);
+});
+
+test('the clock ticks each second in a launch, else each half minute, never unseen', async () => {
+  const visible = new Observable(true);
+  const ticker = new Ticker(visible);
+  const ticks = jest.fn();
+  ticker.now.changed.connect(ticks);
+  await jest.advanceTimersByTimeAsync(30_000);
+  expect(ticks).toHaveBeenCalledTimes(1);
+  ticker.fast = true;
+  ticks.mockClear();
+  await jest.advanceTimersByTimeAsync(5000);
+  expect(ticks).toHaveBeenCalledTimes(5);
+  visible.set(false);
+  ticks.mockClear();
+  await jest.advanceTimersByTimeAsync(60_000);
+  expect(ticks).not.toHaveBeenCalled();
+  ticker.dispose();
+});
+
+test('five recent requests, newest first, each once; accepted marks and environment are not kept', () => {
+  let recent = addRecent([], { vram: '1GB', tolerate: [{}], env: { SECRET: 'x' } });
+  expect(recent).toEqual([{ name: null, requirement: { vram: '1GB' } }]);
+  for (const size of ['2GB', '3GB', '4GB', '5GB', '6GB', '3GB']) {
+    recent = addRecent(recent, { vram: size });
+  }
+  expect(recent.map(preset => preset.requirement.vram)).toEqual(['3GB', '6GB', '5GB', '4GB', '2GB']);
+  const named = { name: 'mine', requirement: { vram: '9GB' } };
+  expect(addRecent([...recent, named], { vram: '7GB' })).toContainEqual(named);
+  expect(storable({ name: 'x', namespace: 'y', tier: 'z' })).toEqual({ tier: 'z' });
+});
+
+test('the form starts with the first request that exists', () => {
+  expect(firstRequest({ vram: '1GB' }, { vram: '2GB' }, { vram: '3GB' }, {})).toEqual({ vram: '1GB' });
+  expect(firstRequest(null, undefined, { vram: '3GB' }, { vram: '4GB' })).toEqual({ vram: '3GB' });
+  expect(firstRequest(null, undefined, undefined, undefined)).toEqual({});
+});

@@ -1,0 +1,204 @@
+import { Problem } from '../../src/api/client';
+import type { Plan } from '../../src/api/types';
+import {
+  answerOf,
+  firstLeaseEnd,
+  likelyDevice,
+  PlanModel,
+  sortChanges,
+  sortHolders,
+  topReasons
+} from '../../src/model/plan';
+import { rightSizeHint } from '../../src/model/rightsize';
+import { at, plan, tierList } from '../data/answers';
+
+beforeEach(() => jest.useFakeTimers());
+afterEach(() => jest.useRealTimers());
+
+const flush = async (): Promise<void> => {
+  await jest.advanceTimersByTimeAsync(0);
+};
+
+function planner(): {
+  model: PlanModel;
+  asked: unknown[];
+  answer: (index: number, value: Plan | Error) => void;
+  signals: AbortSignal[];
+} {
+  const asked: unknown[] = [];
+  const signals: AbortSignal[] = [];
+  const open: { resolve: (value: Plan) => void; reject: (error: Error) => void }[] = [];
+  const model = new PlanModel({
+    plan: (body, _detail, options) => {
+      asked.push(body);
+      signals.push(options!.signal!);
+      return new Promise((resolve, reject) => open.push({ resolve, reject }));
+    }
+  });
+  return {
+    model,
+    asked,
+    signals,
+    answer: (index, value) => (value instanceof Error ? open[index]!.reject(value) : open[index]!.resolve(value))
+  };
+}
+
+test('typing asks once, after the last key', async () => {
+  const { model, asked } = planner();
+  model.request({ vram: '8GB' }, 120);
+  model.request({ vram: '80GB' }, 120);
+  await jest.advanceTimersByTimeAsync(119);
+  expect(asked).toHaveLength(0);
+  await jest.advanceTimersByTimeAsync(1);
+  expect(asked).toEqual([{ requirement: { vram: '80GB' } }]);
+});
+
+test('a superseded question is cancelled and its late answer ignored', async () => {
+  const { model, answer, signals } = planner();
+  model.request({ vram: '8GB' });
+  await flush();
+  model.request({ vram: '80GB' });
+  await flush();
+  expect(signals[0]!.aborted).toBe(true);
+  answer(1, plan({ verdict: 'busy' }));
+  await flush();
+  answer(0, plan({ verdict: 'fits' }));
+  await flush();
+  expect(model.state.value.plan?.verdict).toBe('busy');
+});
+
+test('the old verdict stays, dimmed after 150 ms, until the new one comes', async () => {
+  const { model, answer } = planner();
+  model.request({});
+  await flush();
+  answer(0, plan());
+  await flush();
+  model.request({ vram: '80GB' });
+  await jest.advanceTimersByTimeAsync(149);
+  expect(model.state.value.busy).toBe(false);
+  await jest.advanceTimersByTimeAsync(1);
+  expect(model.state.value).toMatchObject({ busy: true, slow: false });
+  expect(model.state.value.plan).not.toBeNull();
+  await jest.advanceTimersByTimeAsync(10_000);
+  expect(model.state.value.slow).toBe(true);
+  answer(1, plan({ verdict: 'busy' }));
+  await flush();
+  expect(model.state.value).toMatchObject({ busy: false, slow: false });
+});
+
+test('a background refresh is no new generation: only a changed verdict is spoken', async () => {
+  const { model, answer } = planner();
+  model.request({});
+  await flush();
+  answer(0, plan());
+  await flush();
+  const { generation } = model.state.value;
+  model.refresh();
+  await flush();
+  answer(1, plan());
+  await flush();
+  expect(model.state.value.generation).toBe(generation);
+});
+
+test('what the server refuses is kept as a problem, what did not reach it leaves the old plan', async () => {
+  const { model, answer } = planner();
+  model.request({});
+  await flush();
+  answer(0, new Problem(422, { detail: 'vram or host_memory?' }));
+  await flush();
+  expect(model.state.value.problem?.message).toBe('vram or host_memory?');
+  model.request({ vram: '1GB' });
+  await flush();
+  answer(1, plan());
+  await flush();
+  model.refresh();
+  await flush();
+  answer(2, new Error('network'));
+  await flush();
+  expect(model.state.value.plan).not.toBeNull();
+  expect(model.state.value.problem).toBeNull();
+});
+
+test.each([
+  [plan(), 'fits', 'launch', true],
+  [plan({ verdict: 'busy', launch: { can: 'wait', code: null, params: {} } }), 'taken', 'wait', true],
+  [plan({ verdict: 'impossible', launch: { can: 'no', code: null, params: {} } }), 'never', 'launch', false],
+  [plan({ verdict: 'invalid', launch: { can: 'no', code: null, params: {} } }), 'fix', 'launch', false],
+  [plan({ verdict: 'unknown' }), 'unknown', 'launch-and-see', true],
+  [plan({ verdict: 'unknown', certainty: { sure: false, reasons: ['scales-from-zero'] } }), 'bolt', 'launch', true],
+  [plan({ launch: { can: 'no', code: 'limit', params: {} } }), 'limit', 'launch', false],
+  [plan({ launch: { can: 'no', code: 'quota', params: {} } }), 'limit', 'launch', false],
+  [plan({ verdict: 'busy', launch: { can: 'no', code: 'policy', params: {} } }), 'policy', 'launch', false]
+] as const)('verdict and permission decide the button (%#)', (given, face, button, enabled) => {
+  expect(answerOf(given)).toEqual({ face, button, enabled });
+});
+
+test('why-not has at most five lines by number, and they add up', () => {
+  const reasons = [5, 1, 40, 3, 2, 9, 0].map((devices, index) => ({
+    code: `r${index}`,
+    devices,
+    params: {},
+    message: ''
+  }));
+  const { shown, rest } = topReasons(plan({ reasons }));
+  expect(shown.map(reason => reason.devices)).toEqual([40, 9, 5, 3]);
+  expect(rest).toBe(3);
+  expect(shown.reduce((sum, reason) => sum + reason.devices, rest)).toBe(60);
+  expect(topReasons(plan({ reasons: reasons.slice(0, 5) }))).toMatchObject({ rest: 0, shown: { length: 5 } });
+});
+
+test('changes stand in the order of the design, accepting marked devices last', () => {
+  const codes = ['tolerate', 'other-tier', 'less-memory', 'join-session', 'drop-near'];
+  const changes = codes.map(code => ({ code, change: {}, verdict: 'fits' as const, free: 1, message: '' }));
+  expect(sortChanges(changes).map(item => item.code)).toEqual([
+    'join-session',
+    'drop-near',
+    'less-memory',
+    'other-tier',
+    'tolerate'
+  ]);
+});
+
+test('holders: you, then whom you see by number, what is not visible last', () => {
+  const holders = [
+    { who: 'hidden', devices: 9 },
+    { who: 'user', user: 'mira', devices: 2 },
+    { who: 'namespace', namespace: 'b', devices: 3 },
+    { who: 'you', session: 's', devices: 1 }
+  ];
+  expect(sortHolders(holders).map(holder => holder.who)).toEqual(['you', 'namespace', 'user', 'hidden']);
+});
+
+test('the first known lease end is the earliest', () => {
+  const holders = [{ who: 'user', lease_ends: at(90) }, { who: 'user', lease_ends: at(30) }, { who: 'hidden' }];
+  expect(firstLeaseEnd(plan({ holders }))).toBe(at(30));
+});
+
+const onNode = (label: string): Plan['nodes'] => [
+  {
+    name: 'n',
+    verdict: 'fits',
+    likely: true,
+    matching: 1,
+    free: 1,
+    devices: [{ request: 'gpu', driver: 'd', pool: 'p', device: 'gpu-0', label }]
+  }
+];
+
+test('the likely device is the one the plan marks', () => {
+  expect(likelyDevice(plan({ nodes: onNode('H100 80 GB') }))).toEqual({
+    label: 'H100 80 GB',
+    device: 'gpu-0',
+    node: 'n'
+  });
+  expect(likelyDevice(plan())).toBeNull();
+});
+
+test('the right-size hint needs twice the memory and a smaller free device', () => {
+  const large = plan({ requirement: { vram: '24GB' }, nodes: onNode('H100 80 GB') });
+  expect(rightSizeHint(large, tierList())).toEqual({ device: 'H100 80 GB', size: '80 GB', maxVram: '79GB' });
+  expect(rightSizeHint(plan({ requirement: { vram: '48GB' }, nodes: onNode('H100 80 GB') }), tierList())).toBeNull();
+  expect(
+    rightSizeHint(plan({ requirement: { vram: '24GB', max_vram: '80GB' }, nodes: onNode('H100 80 GB') }), tierList())
+  ).toBeNull();
+});

@@ -1,0 +1,92 @@
+import {
+  anyGPU,
+  anyRow,
+  columns,
+  generations,
+  offeredTiers,
+  sortTiers,
+  thumbIndex,
+  tierRow
+} from '../../src/model/tiers';
+import { LARGE, MEDIUM, NIC, size, SLICE, SMALL, tier, tierList, TPU } from '../data/answers';
+
+const names = (list: readonly { name: string | null }[]): (string | null)[] => list.map(item => item.name);
+
+test('whole devices by memory, then parts, then kinds without memory, whatever is free', () => {
+  expect(names(sortTiers([TPU, SLICE, LARGE, SMALL, MEDIUM]))).toEqual(['small', 'medium', 'large', 'slice', 'tpu']);
+  const exhausted = { ...SMALL, free: 0 };
+  expect(names(sortTiers([LARGE, exhausted]))).toEqual(['small', 'large']);
+});
+
+test('companions and unnamed classes beside named ones stay folded; hidden ones are gone', () => {
+  const unnamed = tier('gpu.nvidia.com', { display_name: null });
+  const hidden = tier('secret', { hidden: true });
+  const { main, other } = offeredTiers(tierList([SMALL, unnamed, NIC, hidden]));
+  expect(names(main)).toEqual(['small']);
+  expect(names(other)).toEqual(['gpu.nvidia.com', 'nic']);
+  expect(names(offeredTiers(tierList([unnamed])).main)).toEqual(['gpu.nvidia.com']);
+});
+
+test('all GPUs together count each size once though two classes offer it', () => {
+  const all = tier('gpu.nvidia.com', { devices: 18, sizes: [...SMALL.sizes, ...MEDIUM.sizes, ...LARGE.sizes] });
+  expect(anyGPU(tierList([SMALL, MEDIUM, LARGE, all, SLICE]))).toMatchObject({ devices: 18, free: 9 });
+  expect(anyGPU(tierList([TPU, SLICE]))).toBeNull();
+});
+
+test('the server’s own count of all GPUs wins', () => {
+  const given = { devices: 7, nodes: 2, free: 1, free_at_most: 1, sizes: SMALL.sizes };
+  expect(anyGPU({ ...tierList(), any_gpu: given })).toBe(given);
+});
+
+test('a tier below the asked memory is too small, above the limit too large', () => {
+  expect(tierRow(SMALL, { vram: '40GB' }).note).toBe('too-small');
+  expect(tierRow(LARGE, { max_vram: '40GB' }).note).toBe('too-large');
+  expect(tierRow(MEDIUM, { vram: '40GB' }).note).toBeNull();
+  expect(tierRow(TPU, { vram: '40GB' }).note).toBeNull();
+});
+
+test('cells count every device once: fitting, free, taken, out of service', () => {
+  const any = anyGPU(tierList());
+  const row = anyRow({ ...any!, out_of_service: 2 }, { vram: '40GB' });
+  expect(row.cells).toEqual({ fits: 6, free: 3, taken: 7, out: 2 });
+});
+
+test('an unknown free count is no zero', () => {
+  const row = tierRow(tier('x', { devices: 8, free: null, free_at_most: 5 }), {});
+  expect(row.free).toBeNull();
+  expect(row.cells.free).toBe(5);
+});
+
+test('the scale has a column for every size that exists, green only inside the limits', () => {
+  const list = columns(tierList(), { vram: '40GB' });
+  expect(list.map(column => [column.label, column.fits, column.exclusive])).toEqual([
+    ['5 GB', false, true],
+    ['10 GB', false, true],
+    ['24 GB', false, false],
+    ['40 GB', true, false],
+    ['80 GB', true, false]
+  ]);
+});
+
+test('a chosen tier lights up its own sizes only', () => {
+  const list = columns(tierList(), { tier: 'slice' });
+  expect(list.filter(column => column.fits).map(column => column.label)).toEqual(['5 GB', '10 GB']);
+});
+
+test('the thumb stands at the next size that has what is asked', () => {
+  const list = columns(tierList(), {});
+  expect(thumbIndex(list, {})).toBe(-1);
+  expect(thumbIndex(list, { vram: '40GB' })).toBe(3);
+  expect(thumbIndex(list, { vram: '48GB' })).toBe(4);
+  expect(thumbIndex(list, { vram: '141GB' })).toBe(5);
+});
+
+test('"or newer" is offered only where one vendor is', () => {
+  const nvidia = tier('a', { sizes: [size('80 GB', 85e9, 1, 1)], architectures: ['Hopper', 'Ampere'] });
+  expect(generations(tierList([nvidia]), null)).toEqual([
+    { name: 'Ampere', capability: '8.0' },
+    { name: 'Hopper', capability: '9.0' }
+  ]);
+  const amd = tier('b', { drivers: ['gpu.amd.com'], sizes: [size('192 GB', 192e9, 1, 1)], architectures: ['CDNA3'] });
+  expect(generations(tierList([nvidia, amd]), null).every(item => item.capability === null)).toBe(true);
+});
