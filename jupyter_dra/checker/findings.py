@@ -116,7 +116,9 @@ class CheckResult:
         """Whether a live server judged any document differently; None when none was asked."""
         if self.server_says is None:
             return None
-        refused = {(f.document, f.item) for f in self.findings if f.server is not None}
+        # The server judged the text as it came, so what was mended counts too.
+        judged = (*self.findings, *self.repaired)
+        refused = {(f.document, f.item) for f in judged if f.server is not None}
         return any(
             answer.accepted == ((answer.document, answer.item) in refused) for answer in self.server_says
         )
