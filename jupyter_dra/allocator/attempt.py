@@ -13,7 +13,7 @@ from jupyter_dra.allocator.kinds import DeviceEntry
 from jupyter_dra.allocator.pools import PoolView
 from jupyter_dra.allocator.requests import PodClaims
 from jupyter_dra.allocator.results import Taken, allocations
-from jupyter_dra.allocator.search import Pick, search, unsatisfied_text
+from jupyter_dra.allocator.search import Pick, search, selector_text, unsatisfied_text
 from jupyter_dra.allocator.site import Site
 from jupyter_dra.allocator.tokens import TokenTable
 from jupyter_dra.errors import AllocationError, BudgetExceeded
@@ -141,7 +141,10 @@ class Attempt:
             device = self.device_at(node, outcome, params.pop("position"))
             params["device"] = device.id
             if error.kind == "all-constraint":
-                message = unsatisfied_text(params["claim"], params["request"], device.id)
+                message = unsatisfied_text(params["claim"], params.pop("short"), device.id)
+            elif error.kind == "cel-runtime":
+                owner, index = params.pop("owner"), params["selector"]
+                message = selector_text(owner, index, device.id, "runtime", params["error"])
         return AllocationError(message, kind=error.kind, node_only=error.node_only, params=params)
 
     def device_at(self, node: NodeView, outcome: Outcome, position: int) -> DeviceEntry:

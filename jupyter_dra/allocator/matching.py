@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from jupyter_dra.allocator.kinds import DeviceEntry, DeviceKind
-from jupyter_dra.cel import DeviceView, Selector, compile_selector
+from jupyter_dra.cel import DeviceView, Selector, SelectorCompileError, compile_selector
 from jupyter_dra.cel.values import TRAP, CelMap
 from jupyter_dra.errors import CELCompileError, CELRuntimeError, DRAError
 
@@ -43,7 +43,8 @@ class _Program:
         try:
             self.selector = compile_selector(text, version)
         except CELCompileError as error:
-            self.failure = Failure("cel-compile", error.message, text, error)
+            whole = error.server_text() if isinstance(error, SelectorCompileError) else error.message
+            self.failure = Failure("cel-compile", whole, text, error)
         self.by_kind: dict[int, Match | None] = {}
 
     def outcome(self, view: DeviceView | CELRuntimeError) -> Match | None:

@@ -34,6 +34,11 @@ class Body:
         """As results write it: ``gpu``, or ``gpu/second``."""
         return self.base if self.sub is None else f"{self.base}/{self.sub}"
 
+    @property
+    def short(self) -> str:
+        """As upstream's messages write it: an alternative by its own name."""
+        return self.base if self.sub is None else self.sub
+
     def listed_in(self, requests: Sequence[str]) -> bool:
         """Tell whether a list of request names (empty: all) covers this body."""
         return not requests or self.base in requests or self.name in requests
@@ -61,7 +66,7 @@ class WantedClaim:
     @property
     def title(self) -> str:
         """How messages name the claim."""
-        return self.claim.key
+        return f"{self.claim.namespace or 'default'}/{self.claim.name}"
 
 
 @dataclass(frozen=True, slots=True)

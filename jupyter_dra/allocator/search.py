@@ -22,7 +22,7 @@ from jupyter_dra.allocator.site import Site
 from jupyter_dra.errors import AllocationError, BudgetExceeded
 from jupyter_dra.model import DeviceID, limits
 
-__all__ = ["Pick", "search", "unsatisfied_text"]
+__all__ = ["Pick", "search", "selector_text", "unsatisfied_text"]
 
 _FAIL, _DONE, _LIMIT = 0, 1, 2
 _MAX_RESULTS = limits.ALLOCATION_RESULTS_MAX
@@ -91,10 +91,9 @@ class _Attempt:
         for wanted in self.claims.claims:
             least = 0
             for request in wanted.requests:
-                if len(request) != 1 or request[0].sub is not None:
-                    self._gate(
-                        self.features.prioritized_list, request[0] if request else None, "prioritized list"
-                    )
+                alternatives = bool(request) and request[0].sub is not None
+                if alternatives and not self.features.prioritized_list:
+                    raise _disabled(wanted.title, request[0].base, "subrequests", "DRAPrioritizedList")
                 for body in request:
                     self._prepare_body(body, wanted.title)
                 least += min((self.numbers[body.index] for body in request), default=0)
@@ -106,21 +105,16 @@ class _Attempt:
                     params={"asked": least, "limit": _MAX_RESULTS},
                 )
 
-    def _gate(self, on: bool, body: Body | None, feature: str) -> None:
-        if not on:
-            name = body.name if body is not None else "?"
-            raise AllocationError(
-                f"request {name}: the {feature} feature is disabled", kind="feature-disabled"
-            )
-
     def _prepare_body(self, body: Body, title: str) -> None:
-        if body.admin:
-            self._gate(self.features.admin_access, body, "admin access")
-        if body.capacity and self.features.looks_at_capacity:
-            self._gate(self.features.consumable_capacity, body, "consumable capacity")
+        features = self.features
+        if body.admin and not features.admin_access:
+            raise _disabled(title, body.short, "admin access", "DRAAdminAccess")
+        if body.capacity and features.looks_at_capacity and not features.consumable_capacity:
+            raise _disabled(title, body.short, "capacity requests", "DRAConsumableCapacity")
         if body.device_class is None:
             raise AllocationError(
-                f"claim {title}, request {body.name}: could not retrieve device class {body.class_name}",
+                f"claim {title}, request {body.short}: could not retrieve device class {body.class_name}:"
+                f' deviceclass.resource.k8s.io "{body.class_name}" not found',
                 kind="class-missing",
                 params={"class": body.class_name, "request": body.name},
             )
@@ -136,7 +130,7 @@ class _Attempt:
             if view.broken:
                 state = "being updated" if view.incomplete else "invalid"
                 raise AllocationError(
-                    f"claim {title}, request {body.name}: asks for all devices, but resource pool"
+                    f"claim {title}, request {body.short}: asks for all devices, but resource pool"
                     f" {view.driver}/{view.name} is currently {state}",
                     kind="all-incomplete-pool" if view.incomplete else "all-invalid-pool",
                     node_only=self.features.repairs.all_rejects_node_only,
@@ -160,7 +154,7 @@ class _Attempt:
         stage = "compile" if failure.kind == "cel-compile" else "runtime"
         index = texts.index(failure.selector)
         raise AllocationError(
-            f"{owner}: selector #{index}: CEL {stage} error: {failure.message}",
+            selector_text(owner, index, None, stage, failure.message),
             kind=failure.kind,
             params={
                 "position": position,
@@ -168,6 +162,8 @@ class _Attempt:
                 "selector": index,
                 "expression": failure.selector,
                 "in_class": body.class_name if of_class else None,
+                "owner": owner,
+                "error": failure.message,
             },
         )
 
@@ -366,10 +362,23 @@ class _Attempt:
     def _unsatisfied(self, body: Body, position: int) -> AllocationError:
         title = self.claims.claims[body.claim].title
         return AllocationError(
-            unsatisfied_text(title, body.name, self.site.devices[position].id),
+            unsatisfied_text(title, body.short, self.site.devices[position].id),
             kind="all-constraint",
-            params={"position": position, "request": body.name, "claim": title},
+            params={"position": position, "request": body.name, "claim": title, "short": body.short},
         )
+
+
+def _disabled(claim: str, request: str, what: str, gate: str) -> AllocationError:
+    return AllocationError(
+        f"claim {claim}, request {request}: has {what}, but the {gate} feature is disabled",
+        kind="feature-disabled",
+    )
+
+
+def selector_text(owner: str, index: int, device: DeviceID | None, stage: str, message: str) -> str:
+    """Upstream's sentence for a selector that cannot be answered; 1.37 names the device."""
+    place = f" on device {device}" if device is not None else ""
+    return f"{owner}: selector #{index}{place}: CEL {stage} error: {message}"
 
 
 def unsatisfied_text(claim: str, request: str, device: DeviceID) -> str:
