@@ -239,3 +239,53 @@ def template_manifest(name: str, device_class: str, count: int = 1, **exactly: A
     """Return a claim template with one request ``gpu``."""
     claim = claim_manifest(name, device_class, count, **exactly)
     return {**claim, "kind": "ResourceClaimTemplate", "spec": {"spec": claim["spec"]}}
+
+
+@dataclass(slots=True)
+class NodeAgent:
+    """The node agent as a process of its own, for a control plane that is not ours."""
+
+    process: subprocess.Popen[bytes]
+    folder: Path
+
+    def stop(self) -> None:
+        """End it and its pods."""
+        self.process.terminate()
+        self.process.wait(DEADLINE)
+        if self.process.stdout is not None:
+            self.process.stdout.close()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def start_node_agent(kubeconfig: Path, pki: Path, inventories: Sequence[str] = ("default",)) -> NodeAgent:
+    """Start the node agent against any API server and return it when its nodes are Ready.
+
+    Args:
+        kubeconfig: with an administrator's rights.
+        pki: folder of ``certificates.write_pki``; the API server must have been started with its
+            ``apiserver-kubelet-client`` pair as ``--kubelet-client-certificate`` and ``--kubelet-client-key``.
+    """
+    folder = Path(tempfile.mkdtemp(prefix="jda-"))
+    command = [
+        sys.executable,
+        "-m",
+        "jupyter_dra.localcluster.agent",
+        "--dir",
+        str(folder),
+        "--workdir",
+        str(folder),
+    ]
+    command += ["--kubeconfig", str(kubeconfig), "--install-kubeconfig", str(kubeconfig)]
+    command += ["--tls-cert", str(pki / "kubelet.crt"), "--tls-key", str(pki / "kubelet.key")]
+    command += ["--client-ca", str(pki / "ca.crt")]
+    for name in inventories:
+        command += ["--inventory", name]
+    if hasattr(os, "geteuid") and os.geteuid() == 0:
+        command.append("--allow-root")
+    root = str(Path(__file__).resolve().parents[1])
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, env={**os.environ, "PYTHONPATH": root})
+    agent = NodeAgent(process, folder)
+    if process.stdout is None or not process.stdout.readline():
+        agent.stop()
+        raise AssertionError("the node agent did not start")
+    return agent
