@@ -7,9 +7,11 @@ of pkg/kubelet/kubelet.go and pkg/kubelet/eviction, and the waiting reasons of p
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
+
+from ..errors import DRAError
 
 _WORDS: Mapping[str, tuple[str, str]] = {
     "stopped": ("You stopped the session.", "Start a new one when you need it."),
@@ -18,7 +20,8 @@ _WORDS: Mapping[str, tuple[str, str]] = {
     "idle": ("The session ended because nothing used it.", "Start again, or ask for a longer idle time."),
     "lease-over": ("The session's time was over.", "Start again, or extend the next one in time."),
     "out-of-memory": (
-        "The kernel was killed because it used more host memory than it was given.",
+        "The kernel used more host memory than it was given and was ended; this is the node's memory, not the "
+        "device's.",
         "Start again with more host memory.",
     ),
     "evicted": (
@@ -60,9 +63,18 @@ _DISRUPTION = {
     "TerminationByKubelet": "evicted",
     "DeletionByDeviceTaintManager": "device-unhealthy",
 }
-_IMAGE_WAITING = frozenset(
-    {"ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull", "RegistryUnavailable"}
+_IMAGE_NEVER = frozenset({"InvalidImageName", "ErrImageNeverPull"})
+_IMAGE_TRIES = frozenset({"ErrImagePull", "ImagePullBackOff", "RegistryUnavailable"})
+_NOT_THERE = (
+    "not found",
+    "manifest unknown",
+    "does not exist",
+    "invalid reference",
+    "denied",
+    "unauthorized",
 )
+PULLS = 3
+"""Failed pulls after which an image counts as hopeless, unless the registry said at once that it is not there."""
 _BROKEN_WAITING = frozenset({"CreateContainerConfigError", "CreateContainerError", "RunContainerError"})
 
 
@@ -107,7 +119,7 @@ def reason_of_pod(pod: Mapping[str, Any]) -> Reason | None:
         code = "node-lost" if status["reason"] == "NodeLost" else "evicted"
         return reason(code, detail=status.get("message"), exit_code=exit_code)
     if finished and finished.get("reason") == "OOMKilled":
-        return reason("out-of-memory", exit_code=exit_code)
+        return reason("out-of-memory", exit_code=exit_code, **_memory(pod))
     if told is not None:
         # podside says "stopped" for any SIGTERM; without our own wish somebody deleted the pod.
         deleted = told.code == "stopped" and pod["metadata"].get("deletionTimestamp")
@@ -163,15 +175,21 @@ def _told(finished: Mapping[str, Any] | None) -> Reason | None:
         return None
 
 
+def _memory(pod: Mapping[str, Any]) -> dict[str, Any]:
+    containers = (pod.get("spec") or {}).get("containers") or [{}]
+    limit = ((containers[0].get("resources") or {}).get("limits") or {}).get("memory")
+    return {"host_memory": limit} if limit else {}
+
+
 def _signal(exit_code: int | None) -> dict[str, Any]:
     return {"signal": exit_code - 128} if exit_code is not None and exit_code > 128 else {}
 
 
-def hopeless_start(pod: Mapping[str, Any]) -> Reason | None:
+def hopeless_start(pod: Mapping[str, Any], events: Iterable[Mapping[str, Any]] = ()) -> Reason | None:
     """Why a pod that waits will never start; None while there is hope."""
     waiting = (_container(pod.get("status") or {}).get("state") or {}).get("waiting") or {}
-    name, detail = waiting.get("reason"), waiting.get("message")
-    if name in _IMAGE_WAITING:
+    name, detail = waiting.get("reason"), str(waiting.get("message") or "")
+    if name in _IMAGE_NEVER or (name in _IMAGE_TRIES and _pull_is_hopeless(detail, events)):
         image = ((pod.get("spec") or {}).get("containers") or [{}])[0].get("image")
         return reason("image", detail=detail or str(name), image=image)
     if name in _BROKEN_WAITING:
@@ -179,6 +197,15 @@ def hopeless_start(pod: Mapping[str, Any]) -> Reason | None:
         code = "image" if "runAsNonRoot" in text or "non-root" in text else "crashed"
         return reason(code, detail=text)
     return None
+
+
+def _pull_is_hopeless(detail: str, events: Iterable[Mapping[str, Any]]) -> bool:
+    """A first failure may be the network's; a registry that does not know the image will not learn it."""
+    pulls = [event for event in events if event.get("reason") == "Failed"]
+    texts = [detail, *(str(event.get("message") or "") for event in pulls)]
+    if any(sign in text.lower() for text in texts for sign in _NOT_THERE):
+        return True
+    return sum(int(event.get("count") or 1) for event in pulls) >= PULLS
 
 
 def hopeless_event(event: Mapping[str, Any]) -> Reason | None:
@@ -198,7 +225,16 @@ def hopeless_event(event: Mapping[str, Any]) -> Reason | None:
     return None
 
 
-def reason_of_error(code: str, detail: str) -> Reason:
-    """The reason for a request the API server refused during a launch."""
-    known = {"quota": "quota", "limit-range": "limit-range"}
-    return reason(known.get(code, "crashed"), detail=detail) if code in known else Reason(code, detail)
+_REFUSED = {"quota": "quota", "limit-range": "limit-range", "impostor": "pod-deleted"}
+_PASSING = frozenset({"unreachable", "unauthorized", "too-many-requests", "address-refused"})
+
+
+def reason_of_error(error: DRAError) -> Reason:
+    """The end code for a request that was refused during a launch; the words are the server's.
+
+    ``params["cause"]`` keeps the error's own code, which is none of the end codes.
+    """
+    code = _REFUSED.get(error.code) or ("launch-timeout" if error.code in _PASSING else "impossible")
+    if code in ("quota", "limit-range"):
+        return reason(code, detail=error.message)
+    return Reason(code, error.message, error.next_step, params={**error.params, "cause": error.code})

@@ -6,11 +6,13 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..cluster import KubeClient, WatchCache
 from ..errors import DRAError
 from .caches import Caches
+from .device_facts import DeviceBook
+from .inventory_thread import InventoryThread
 
 if TYPE_CHECKING:
     from ..planner import Inventory
@@ -18,20 +20,22 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
+T = TypeVar("T")
 Json = Mapping[str, Any]
 
-SIMULATED = "jupyter-dra.dev/simulated"
 _WHAT = {"ResourceSlice": "slices", "ResourceClaim": "claims", "DeviceClass": "classes"}
 _AGAIN = 1.0
 
 
 class InventoryFeed:
-    """Slices, classes, claims, nodes, taint rules and quota of one cluster, as one `Inventory`.
+    """Slices, classes, claims, nodes, taint rules and quota of one cluster, as one `Inventory` to be asked.
 
-    What the rights do not allow is left out, and the inventory's visibility says so.
+    What the rights do not allow is left out, and the inventory's visibility says so. The inventory lives in a
+    thread of its own, because a plan on the loop of the watches and relays would hold the kernels' messages up;
+    everything else here is used on that loop. `ask` may be awaited on any loop.
 
     Attributes:
-        revision: grows with every applied change.
+        revision: grows with every change.
     """
 
     def __init__(
@@ -43,17 +47,18 @@ class InventoryFeed:
         self.tiers = tiers
         self.rights: Mapping[str, bool] = {}
         self.revision = 0
-        self._inventory: Inventory | None = None
+        self._thread = InventoryThread()
+        self._loaded = False
         self._sources: list[WatchCache] = []
         self._ends: list[Callable[[], None]] = []
         self._listeners: list[Callable[[dict[str, Any]], None]] = []
         self._lock = asyncio.Lock()
         self._verdicts: dict[str, tuple[float, int, dict[str, Any]]] = {}
-        self._devices: dict[tuple[str, str, str], tuple[str | None, Mapping[str, Any]]] = {}
+        self._book = DeviceBook()
 
     @property
     def loaded(self) -> bool:
-        return self._inventory is not None
+        return self._loaded
 
     @property
     def visibility(self) -> dict[str, Any]:
@@ -72,17 +77,22 @@ class InventoryFeed:
             "user": self.user,
         }
 
-    async def inventory(self) -> Inventory:
-        """The inventory, loaded on first use; raises ClusterError when nothing can be read."""
+    async def load(self) -> None:
+        """Load the inventory, on first use; raises ClusterError when nothing can be read."""
         async with self._lock:
-            if self._inventory is None:
+            if not self._loaded:
                 await self._load()
-        assert self._inventory is not None
-        return self._inventory
+
+    async def ask(self, question: Callable[[Inventory], T]) -> T:
+        """The answer of ``question(inventory)``, which sees all changes up to now and must not keep the inventory.
+
+        Answered one after the other in a thread of their own; loaded before. A question that is cancelled before
+        its turn costs nothing.
+        """
+        await self.load()
+        return await self._thread.ask(question)
 
     async def _load(self) -> None:
-        from ..planner import Inventory
-
         seen = self.visibility
         sources = []
         if seen["slices"]:
@@ -104,18 +114,26 @@ class InventoryFeed:
             elif isinstance(result, BaseException):
                 raise result
         objects = [obj for source in sources for obj in source]
-        self._inventory = Inventory.from_objects(objects, visibility=seen)
         self._sources = sources
         self._ends = [source.subscribe(self._apply) for source in sources]
+        try:
+            await self._thread.load(objects, seen)
+        except BaseException:
+            self._unfollow()
+            raise
+        self._loaded = True
         self.revision += 1
 
+    def _unfollow(self) -> None:
+        for end in self._ends:
+            end()
+        self._ends.clear()
+
     def _apply(self, type: str, obj: dict[str, Any]) -> None:
-        if self._inventory is None:
-            return
-        self._inventory.apply({"type": type, "object": obj})
+        self._thread.apply(type, obj)
         self.revision += 1
         if obj["kind"] == "ResourceSlice":
-            self._devices.clear()
+            self._book.clear()
         what = _WHAT.get(obj["kind"])
         if what is not None:
             self._tell({"revision": self.revision, "changed": [what], "reset": False})
@@ -139,76 +157,53 @@ class InventoryFeed:
 
     def describe(self, driver: str, pool: str, device: str) -> tuple[str | None, Mapping[str, Any]]:
         """Label and facts (product, memory, attributes, capacity, simulated) of a device; unknown ones are empty."""
-        key = (driver, pool, device)
-        if self._inventory is None:
+        if not self._loaded:
             return None, {}
-        if key not in self._devices:
-            self._devices[key] = self._look_up(key)
-        return self._devices[key]
-
-    def _look_up(self, key: tuple[str, str, str]) -> tuple[str | None, Mapping[str, Any]]:
-        assert self._inventory is not None
-        for row in self._inventory.devices():
-            if (row["driver"], row["pool"], row["name"]) == key:
-                kept = (
-                    "product",
-                    "memory_bytes",
-                    "memory_published",
-                    "attributes",
-                    "capacity",
-                    "device_kind",
-                )
-                facts = {name: row.get(name) for name in kept}
-                simulated = bool(row.get("simulated")) or self._is_simulated(key[0], key[1])
-                return row.get("label"), {**facts, "simulated": simulated}
-        return None, {}
-
-    def _is_simulated(self, driver: str, pool: str) -> bool:
-        """Whether the local cluster marked the slices of this pool as made up."""
-        for source in self._sources:
-            for obj in source if source.kind == "ResourceSlice" else ():
-                spec = obj["spec"]
-                if spec.get("driver") == driver and (spec.get("pool") or {}).get("name") == pool:
-                    notes = obj["metadata"].get("annotations") or {}
-                    return bool(notes.get(SIMULATED) == "true")
-        return False
+        slices = (obj for source in self._sources if source.kind == "ResourceSlice" for obj in source)
+        return self._book.describe(slices, driver, pool, device)
 
     async def learn_template(self, name: str, namespace: str) -> None:
         """Give the planner a claim template, which no watch of ours brings; raises NotFoundError."""
-        inventory = await self.inventory()
-        template = await self.client.get("ResourceClaimTemplate", name, namespace)
-        inventory.apply({"type": "ADDED", "object": template})
+        await self.load()
+        self._thread.apply("ADDED", await self.client.get("ResourceClaimTemplate", name, namespace))
 
     async def plan(self, x: Any, namespace: str | None = None, *, detail: str = "verdict") -> dict[str, Any]:
         """A plan as dictionary, without ``context``."""
-        inventory = await self.inventory()
-        plan = inventory.plan(x, namespace or self.client.namespace, detail, tiers=self.tiers)
-        return dict(plan.as_dict())
+        where, tiers = namespace or self.client.namespace, self.tiers
+        return await self.ask(lambda inventory: dict(inventory.plan(x, where, detail, tiers=tiers).as_dict()))
 
-    def verdict(self, session: LiveSession) -> dict[str, Any] | None:
+    async def verdict(self, session: LiveSession) -> dict[str, Any] | None:
         """The plan of a waiting session, with holders; None before the inventory is loaded.
 
         Planned anew at most once a second, and never for more than a twentieth of the time: a plan in Python
         slows the kernels' messages down.
         """
-        if self._inventory is None:
+        if not self._loaded:
             return None
         again, revision, plan = self._verdicts.get(session.id, (0.0, -1, {}))
         started = time.monotonic()
         if plan and (revision == self.revision or started < again):
             return plan
         x = session.manifest if session.manifest is not None else session.requirement
+        revision, took = self.revision, 0.0
+
+        def judge(inventory: Inventory) -> dict[str, Any]:
+            nonlocal took
+            begun = time.monotonic()
+            answer = dict(inventory.plan(x, session.namespace, "full", tiers=self.tiers).as_dict())
+            took = time.monotonic() - begun
+            return answer
+
         try:
-            answer = self._inventory.plan(x, session.namespace, "full", tiers=self.tiers).as_dict()
+            answer = await self.ask(judge)
         except DRAError as error:
             log.debug("No verdict for %s: %s", session.id, error)
             return None
         except Exception:
             log.exception("The planner failed on %s; it waits without a reason", session.id)
             return None
-        took = time.monotonic() - started
-        self._verdicts[session.id] = (started + max(_AGAIN, 20 * took), self.revision, dict(answer))
-        return dict(answer)
+        self._verdicts[session.id] = (started + max(_AGAIN, 20 * took), revision, answer)
+        return answer
 
     def forget(self, session_id: str) -> None:
         self._verdicts.pop(session_id, None)
@@ -220,9 +215,9 @@ class InventoryFeed:
         return {"code": "lease-ends", "at": min(ends)} if ends else None
 
     def close(self) -> None:
-        for end in self._ends:
-            end()
-        self._ends.clear()
+        """End the thread and stop following changes."""
+        self._unfollow()
+        self._thread.close()
 
 
 def _slim_node(node: dict[str, Any]) -> dict[str, Any]:

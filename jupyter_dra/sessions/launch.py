@@ -6,6 +6,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from ..errors import ClusterError, DRAError
@@ -13,7 +14,7 @@ from .endings import CODES, Reason, reason, reason_of_error
 from .live import LiveKernel, LiveSession, Made
 from .making import Context, make_claim, make_pod, pod_facts, remember, set_owners
 from .progress import Progress, claim_name_of, progress
-from .record import Wait
+from .record import DeviceRecord, Wait
 
 log = logging.getLogger(__name__)
 
@@ -45,11 +46,13 @@ async def launch_kernel(ctx: Context, session: LiveSession, kernel: LiveKernel, 
             await make_claim(ctx, session)
         elif first:
             session.done("claim-created", claim=session.claim_name or session.template)
+        else:
+            await _until_allocated(ctx, session)
         if first:
             session.begin("allocated")
         await make_pod(ctx, session, kernel)
     except DRAError as error:
-        raise Failed(_refused(error)) from error
+        raise Failed(reason_of_error(error)) from error
     remember(ctx, session)
     owners = asyncio.create_task(set_owners(ctx, session, kernel), name=f"owners {kernel.pod_name}")
     try:
@@ -57,16 +60,22 @@ async def launch_kernel(ctx: Context, session: LiveSession, kernel: LiveKernel, 
         await _connect(ctx, session, kernel, first=first)
         await owners
     except DRAError as error:
-        raise Failed(_refused(error)) from error
+        raise Failed(reason_of_error(error)) from error
     finally:
         owners.cancel()
         await asyncio.gather(owners, return_exceptions=True)
 
 
-def _refused(error: DRAError) -> Reason:
-    if error.code in ("quota", "limit-range"):
-        return reason_of_error(error.code, error.message)
-    return Reason(error.code, error.message, error.next_step, params=error.params)
+async def _until_allocated(ctx: Context, session: LiveSession) -> None:
+    """Two pods on one new claim hinder each other in the scheduler: the second comes once the device is known."""
+    while True:
+        session.touched.clear()
+        claim = ctx.caches.claims(session.namespace).get(session.claim_name or "", session.namespace)
+        if claim is None or claim["metadata"].get("deletionTimestamp"):
+            raise Failed(reason("claim-deleted"))
+        if (claim.get("status") or {}).get("allocation"):
+            return
+        await session.touched.wait()
 
 
 def look(ctx: Context, session: LiveSession, kernel: LiveKernel, seen: set[str]) -> Progress:
@@ -88,7 +97,7 @@ def look(ctx: Context, session: LiveSession, kernel: LiveKernel, seen: set[str])
     events: list[Mapping[str, Any]] = []
     if pod is not None and (pod.get("status") or {}).get("phase", "Pending") == "Pending":
         events = _events(ctx, session, pod)
-    return progress(
+    now = progress(
         pod,
         claim,
         events,
@@ -96,6 +105,15 @@ def look(ctx: Context, session: LiveSession, kernel: LiveKernel, seen: set[str])
         seen_claim="claim" in seen,
         describe=ctx.inventory.describe,
     )
+    return replace(now, devices=tuple(_judged(session, device) for device in now.devices))
+
+
+def _judged(session: LiveSession, device: DeviceRecord) -> DeviceRecord:
+    """Note whether the planner had named this very device."""
+    if not session.predicted:
+        return device
+    key = (device.driver, device.pool, device.device)
+    return replace(device, predicted=key in session.predicted)
 
 
 def _is(obj: Mapping[str, Any], made: Made | None) -> bool:
@@ -169,7 +187,7 @@ def _mark(session: LiveSession, kernel: LiveKernel, now: Progress) -> None:
 
 async def _explain_wait(ctx: Context, session: LiveSession, now: Progress) -> None:
     """Ask the planner why it waits; ends the wait when there is no hope."""
-    verdict = ctx.inventory.verdict(session)
+    verdict = await ctx.inventory.verdict(session)
     if verdict is None:
         return
     if verdict["verdict"] == "impossible" and verdict["certainty"]["sure"] and not session.force:
@@ -201,14 +219,23 @@ async def _confirm_unseen(
 
 
 async def _connect(ctx: Context, session: LiveSession, kernel: LiveKernel, *, first: bool) -> None:
-    """Dial podside until it answers, tell it the facts, have the kernel started."""
-    await dial(ctx, session, kernel, until=time.monotonic() + ctx.policy.launch)
-    control = kernel.control
-    assert control is not None
-    await control.facts(pod_facts(session, kernel))
-    started = await control.start()
-    if started.get("state") != "running":
-        await _until_running(ctx, kernel)
+    """Dial podside until it answers, tell it the facts, have the kernel started and wait until it runs.
+
+    A connection that breaks meanwhile is made again; the pod's own state says when there is no sense in it.
+    """
+    until = time.monotonic() + ctx.policy.launch
+    while True:
+        await dial(ctx, session, kernel, until=until)
+        assert kernel.control is not None
+        try:
+            await kernel.control.facts(pod_facts(session, kernel))
+            started = await kernel.control.start()
+            if started.get("state") != "running":
+                await _until_running(ctx, kernel)
+            break
+        except ClusterError as error:
+            log.info("The connection to %s broke while its kernel started: %s", kernel.pod_name, error)
+            await kernel.control.close()
     if first:
         session.done("kernel-starting")
         session.begin("connected")
@@ -259,7 +286,7 @@ async def dial(ctx: Context, session: LiveSession, kernel: LiveKernel, *, until:
             return
         except ClusterError as error:
             if error.code in ("impostor", "address-refused", "forbidden"):
-                raise Failed(Reason(error.code, error.message, error.next_step)) from error
+                raise Failed(reason_of_error(error)) from error
             last = error
         session.touched.clear()
         try:

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any, cast
 
-from ..errors import ConflictError, SessionEnded
+from ..errors import ConflictError, DRAError, SessionEnded
 from .endings import CODES, Reason, reason
 from .launch import Failed, dial, launch_kernel
 from .live import LiveKernel, LiveSession
@@ -27,6 +27,7 @@ log = logging.getLogger(__name__)
 LEASE_PATIENCE = 15.0
 """Seconds podside gets to end a session by itself before we do."""
 CLOSE_PATIENCE = 30.0
+LOG_LINES, LOG_BYTES, LOG_PATIENCE = 20, 8192, 3.0
 
 
 def begin(ctx: Context, session: LiveSession, kernel: LiveKernel, *, first: bool) -> None:
@@ -137,6 +138,8 @@ async def _release(ctx: Context, session: LiveSession, why: Reason) -> None:
         next_step=why.next_step,
     )
     remember(ctx, session, ended=ended.as_dict(), ended_at=at)
+    if why.code == "crashed":
+        ended = replace(ended, params={**ended.params, "last_lines": await _last_lines(ctx, session)})
     for kernel in session.kernels:
         kernel.reason = kernel.reason or why
         kernel.connected.set()
@@ -150,6 +153,22 @@ async def _release(ctx: Context, session: LiveSession, why: Reason) -> None:
     session.changed("ended", code=why.code)
     session.finished.set()
     log.info("Session %s ended: %s", session.id, why.code)
+
+
+async def _last_lines(ctx: Context, session: LiveSession) -> str | None:
+    """The end of the crashed kernel's log, before its pod goes away; None when it cannot be read."""
+    pods = [kernel.pod_name for kernel in session.kernels if kernel.pod is not None and kernel.pod.uid]
+    if not pods:
+        return None
+    text = bytearray()
+    try:
+        async with asyncio.timeout(LOG_PATIENCE):
+            stream = ctx.client.logs(pods[-1], session.namespace, tail=LOG_LINES, limit_bytes=LOG_BYTES)
+            async for chunk in stream:
+                text += chunk
+    except (DRAError, TimeoutError):
+        return None
+    return text[-LOG_BYTES:].decode("utf-8", "replace") or None
 
 
 async def reattach(ctx: Context, session: LiveSession, kernel: LiveKernel) -> None:

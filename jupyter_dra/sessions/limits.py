@@ -93,7 +93,7 @@ def _refused(path: str, text: str, next_step: str | None) -> RefusedError:
 def _over(what: str, limit: int, used: int, held: list[SessionRecord]) -> RefusedError:
     names = [one.id for one in held]
     return RefusedError(
-        f"You may have {limit} {what} at a time and have {used}.",
+        f"{used} of {limit} {what} in use: {', '.join(names[:5])}.",
         code="limit",
         next_step="Stop a session first.",
         params={"limit": what, "most": limit, "used": used, "sessions": names},

@@ -55,7 +55,8 @@ def progress(
         return Progress(allocated, devices=devices)
     status = pod.get("status") or {}
     node = (pod.get("spec") or {}).get("nodeName")
-    failure = reason_of_pod(pod) or hopeless_start(pod)
+    events = list(events)
+    failure = reason_of_pod(pod) or hopeless_start(pod, events)
     if failure is None and pod["metadata"].get("deletionTimestamp"):
         failure = reason("pod-deleted")
     waiting_text = None

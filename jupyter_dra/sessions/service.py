@@ -147,7 +147,7 @@ class Sessions:
     async def inventory(self) -> InventoryFeed:
         """The inventory feed, loaded."""
         ctx = await self._context()
-        await ctx.inventory.inventory()
+        await ctx.inventory.load()
         return ctx.inventory
 
     @on_loop

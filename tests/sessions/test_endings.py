@@ -107,3 +107,20 @@ def test_every_code_of_the_contract_has_words() -> None:
     assert sorted(CODES) == sorted(CONTRACT.split())
     for code in CODES:
         assert reason(code).message.endswith(".")
+
+
+def test_a_first_failed_pull_is_retried_and_repeated_ones_or_a_definite_no_are_not() -> None:
+    def waiting(message: str, why: str = "ErrImagePull") -> dict[str, Any]:
+        state = {"state": {"waiting": {"reason": why, "message": message}}}
+        return {
+            "spec": {"containers": [{"image": "x"}]},
+            "status": {"phase": "Pending", "containerStatuses": [state]},
+        }
+
+    def failed(count: int) -> list[dict[str, Any]]:
+        return [{"reason": "Failed", "message": "Failed to pull image: i/o timeout", "count": count}]
+
+    assert hopeless_start(waiting("dial tcp: i/o timeout"), failed(1)) is None
+    assert hopeless_start(waiting("dial tcp: i/o timeout", "ImagePullBackOff"), failed(3)) is not None
+    assert hopeless_start(waiting("manifest unknown")) is not None
+    assert hopeless_start(waiting("", "InvalidImageName")) is not None
