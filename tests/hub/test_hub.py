@@ -147,13 +147,19 @@ def test_twenty_starts_by_api_at_once_stay_within_the_limit(hub: Hub, cluster: L
                 lambda n: hub.start_server("quin", {"tier": "small"}, server=f"s{n}", token=token), range(20)
             )
         )
-    codes = [one.status_code for one in answers]
-    assert codes.count(403) == 18 and sum(code in (201, 202) for code in codes) == 2, codes
-    wait_for(lambda: len(claims(cluster, "quin")) == 2)
-    for number, code in enumerate(codes):
-        if code != 403:
-            hub.wait_ready("quin", f"s{number}")
-            hub.stop_server("quin", f"s{number}")
+    # A slow hub answers 202 before it has decided; what counts is who runs in the end.
+    assert {one.status_code for one in answers} <= {201, 202, 403}
+
+    def running() -> list[str]:
+        servers = hub.api("GET", "/users/quin").json()["servers"]
+        assert sum(one["ready"] for one in servers.values()) <= 2 and len(claims(cluster, "quin")) <= 2
+        pending = any(one["pending"] for one in servers.values())
+        return [] if pending else [name for name, one in servers.items() if one["ready"]]
+
+    names = wait_for(running)
+    assert len(names) == 2
+    for name in names:
+        hub.stop_server("quin", name)
     wait_for(lambda: gone(cluster, "quin"))
 
 

@@ -280,3 +280,12 @@ def test_a_profile_list_that_contradicts_itself_is_told_with_both_places() -> No
     with pytest.raises(InputError, match="profile bad"):
         check_profiles([{"slug": "bad", "display_name": "Bad", "dra": {"teir": "x"}}])
     check_profiles(PROFILES)
+
+
+def test_a_configured_start_timeout_counts_from_the_device(stories: Stories) -> None:
+    async def story() -> tuple[int, int]:
+        plain = make_spawner()
+        plain.config.KubeSpawner.start_timeout = 300
+        return plain.launch_timeout, make_spawner().launch_timeout
+
+    assert stories.run(story) == (300, 600)

@@ -212,17 +212,6 @@ def test_a_limit_range_or_quota_ends_the_start_at_once_and_leaves_no_claim(
     stories.run(story)
 
 
-def test_a_server_that_dies_at_its_start_says_how(stories: Stories, cluster: LocalCluster) -> None:
-    async def story() -> None:
-        one = spawner("ida", cmd=["python", "-c", "raise SystemExit(3)"])
-        with pytest.raises(web.HTTPError) as caught:
-            await start(one, {"tier": "none"})
-        assert message(caught) == "The server ended by itself (exit code 3)."
-        await one.stop()
-
-    stories.run(story)
-
-
 def test_an_evicted_server_is_told_as_such_and_can_start_again(
     stories: Stories, cluster: LocalCluster
 ) -> None:
@@ -323,3 +312,40 @@ def test_forty_people_load_the_form_and_share_one_watch(stories: Stories, cluste
         return time.monotonic() - begun
 
     assert stories.run(story) < 2
+
+
+def test_forty_people_share_eight_devices(stories: Stories, cluster: LocalCluster) -> None:
+    tiers = [{"name": "tpu", "device_class": "tpu-v6e-node", "display_name": "TPU"}]
+
+    def running() -> list[DRASpawner]:
+        return [one for one, task in starts.items() if task.done() and not task.cancelled()]
+
+    starts: dict[DRASpawner, asyncio.Task[str]] = {}
+
+    async def story() -> None:
+        ones = [spawner(f"guest-{number:02}", tiers=tiers, wait_timeout=600) for number in range(40)]
+        for one in ones:
+            starts[one] = asyncio.create_task(start(one, {"tier": "tpu"}))
+        await until(lambda: len(running()) == 8, 45)
+        waiting = next(one for one in ones if not starts[one].done())
+        told = await until_text(
+            waiting, "Waiting: 8 of 8 TPUs are taken. 8 are held in this hub, 0 outside it."
+        )
+        assert "place" not in told and "queue" not in told
+        first, second = running()[:2]
+        await asyncio.gather(first.stop(), second.stop())
+        await until(lambda: len(running()) == 10, 20)
+        for task in starts.values():
+            task.cancel()
+        await asyncio.gather(*starts.values(), return_exceptions=True)
+        await asyncio.gather(*(one.stop(now=True) for one in ones))
+        await until(lambda: not claims(cluster, "guest"))
+
+    async def until_text(one: DRASpawner, begin: str) -> str:
+        async for event in one.progress():
+            text = str(event["message"])
+            if text.startswith(begin):
+                return text
+        raise AssertionError("it did not wait")
+
+    stories.run(story)
