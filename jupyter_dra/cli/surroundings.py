@@ -118,7 +118,7 @@ class ClusterAround:
     def ask(self, question: Callable[[Inventory], Any]) -> Any:
         async def asked() -> Any:
             feed = await self._sessions.inventory()
-            return await self._sessions.loop.wrap(_answer(feed, question))
+            return await self._sessions.loop.wrap(feed.ask(question))
 
         return asyncio.run(asked())
 
@@ -131,10 +131,6 @@ class ClusterAround:
             return {"slices": feed.visibility["slices"], "claims": feed.visibility["claims"]}
 
         return asyncio.run(seen())
-
-
-async def _answer(feed: Any, question: Callable[[Any], Any]) -> Any:
-    return question(await feed.inventory())
 
 
 @contextmanager
