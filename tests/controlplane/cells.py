@@ -61,7 +61,11 @@ def ready(node: Object) -> Object:
     room = {"cpu": "64", "memory": "256Gi", "pods": "110"}
     condition = {"type": "Ready", "status": "True", "reason": "KubeletReady", "message": "ready"}
     spec = {key: value for key, value in (node.get("spec") or {}).items() if key != "taints"}
-    return {**node, "spec": spec, "status": {"capacity": room, "allocatable": room, "conditions": [condition]}}
+    return {
+        **node,
+        "spec": spec,
+        "status": {"capacity": room, "allocatable": room, "conditions": [condition]},
+    }
 
 
 def _slice(one: Object, cell_name: str, names: dict[str, str]) -> Object:

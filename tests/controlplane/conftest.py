@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from .build import CannotBuild, program
+from .lab import Lab, LabPlace, fresh_namespace, start_lab
 from .plane import ControlPlane
 
 USERS = {"scientist": (), "viewer": (), "hub": (), "agent": ("system:masters",)}
@@ -21,3 +24,25 @@ def control_plane() -> Iterator[ControlPlane]:
         pytest.fail(str(reason))
     with ControlPlane(users=USERS) as plane:
         yield plane
+
+
+@pytest.fixture(scope="session")
+def lab(control_plane: ControlPlane) -> Iterator[Lab]:
+    """The control plane with our node agent: one node of eight H100."""
+    made = start_lab(control_plane)
+    yield made
+    made.stop()
+
+
+@pytest.fixture
+def place(lab: Lab, tmp_path: Path) -> Iterator[LabPlace]:
+    """A fresh namespace; its services are closed and it must be empty at the end."""
+    made = LabPlace(lab, fresh_namespace(lab), tmp_path)
+    yield made
+    for service in made.services:
+        service.close(keep=False)
+    with contextlib.suppress(AssertionError):
+        lab.wait(made.empty, deadline=15)
+    left = made.objects()
+    lab.request("DELETE", f"/api/v1/namespaces/{made.namespace}")
+    assert not any(left.values()), left

@@ -30,7 +30,9 @@ _CLUSTER_SCOPED = {"ResourceSlice", "DeviceClass", "DeviceTaintRule", "Node", "N
 _QUOTED_FIELD = re.compile(r'(?:unknown|duplicate) field "([^"]*)"')
 
 
-def url(kind: str, api_version: str = "resource.k8s.io/v1", namespace: str = "default", name: str = "") -> str:
+def url(
+    kind: str, api_version: str = "resource.k8s.io/v1", namespace: str = "default", name: str = ""
+) -> str:
     """The path of a kind's collection, or of one object."""
     base = f"/apis/{api_version}" if "/" in api_version else f"/api/{api_version}"
     scope = "" if kind in _CLUSTER_SCOPED else f"/namespaces/{namespace}"
@@ -99,9 +101,7 @@ def compare(plane: ControlPlane, samples: Iterable[Sample]) -> Comparison:
                 outcome.same_fields += 1
                 continue
             what = "fields"
-        outcome.differences.append(
-            Difference(sample.origin, what, _words(ours), _words(server))
-        )
+        outcome.differences.append(Difference(sample.origin, what, _words(ours), _words(server)))
     return outcome
 
 

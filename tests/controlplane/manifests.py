@@ -15,7 +15,21 @@ Steps = tuple[str | int, ...]
 _DATA = Path(__file__).parent / "data" / "manifests.json"
 _ADMIN = {"resource.kubernetes.io/admin-access": "true"}
 _WRONG_NAMES = ("Upper", "under_score", "-dash", "a" * 64, "a.b", "with space", "", "é", "a" * 254, "a/b")
-_WRONG_QUANTITIES = ("10GB", "1.5.0Gi", "-1", "abc", "", " 1Gi", "1 Gi", "0.5", "1e3", "1E", "10gi", "+5", "01Gi")
+_WRONG_QUANTITIES = (
+    "10GB",
+    "1.5.0Gi",
+    "-1",
+    "abc",
+    "",
+    " 1Gi",
+    "1 Gi",
+    "0.5",
+    "1e3",
+    "1E",
+    "10gi",
+    "+5",
+    "01Gi",
+)
 _EXPRESSIONS = (
     "device.driver",
     "device.driver = 'a'",
@@ -91,18 +105,25 @@ def damaged(rnd: Random, count: int) -> Iterator[Sample]:
 def _damage(rnd: Random, broken: Object) -> str | None:
     """One change in place, in words; None when this kind of change has no place here."""
     places = [place for place in _places(broken, ()) if not _keep(place)]
-    kind = rnd.choice((_drop, _rename, _move, _mistype, _mistype, _quantity, _name, _name, _cel, _cel, _value))
+    kind = rnd.choice(
+        (_drop, _rename, _move, _mistype, _mistype, _quantity, _name, _name, _cel, _cel, _value)
+    )
     return kind(rnd, broken, places) if places else None
 
 
 def _keep(place: Steps) -> bool:
     """What says which object this is stays."""
-    return place[0] in ("apiVersion", "kind", "status") or place in (("metadata",), ("spec",), ("metadata",
-    "namespace"))
+    return place[0] in ("apiVersion", "kind", "status") or place in (
+        ("metadata",),
+        ("spec",),
+        ("metadata", "namespace"),
+    )
 
 
 def _places(value: Any, steps: Steps) -> Iterator[Steps]:
-    entries = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    entries = (
+        value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    )
     for key, entry in entries:
         yield (*steps, key)
         yield from _places(entry, (*steps, key))
@@ -146,7 +167,9 @@ def _move(rnd: Random, broken: Object, places: list[Steps]) -> str | None:
 
 def _mistype(rnd: Random, broken: Object, places: list[Steps]) -> str:
     place = rnd.choice(places)
-    fresh = rnd.choice((1, "text", True, [], {}, None, 1.5, [1], {"a": 1}, -1, "", 2**40, ["a"], [None], [{}]))
+    fresh = rnd.choice(
+        (1, "text", True, [], {}, None, 1.5, [1], {"a": 1}, -1, "", 2**40, ["a"], [None], [{}])
+    )
     _at(broken, place[:-1])[place[-1]] = copy.deepcopy(fresh)
     return f"{_text(place)} = {json.dumps(fresh)}"
 
@@ -157,7 +180,9 @@ def _value(rnd: Random, broken: Object, places: list[Steps]) -> str | None:
     old = _at(broken, place)
     fresh: Any
     if isinstance(old, str):
-        fresh = rnd.choice((old + "x", old.upper(), "x" * 300, old[:-1], "a/b/c", "Gt", "All", "Exists", "NoExecute"))
+        fresh = rnd.choice(
+            (old + "x", old.upper(), "x" * 300, old[:-1], "a/b/c", "Gt", "All", "Exists", "NoExecute")
+        )
     elif isinstance(old, list) and old:
         fresh = rnd.choice((old * 2, old * 40, [*old, copy.deepcopy(old[0])], []))
     elif isinstance(old, int) and not isinstance(old, bool):
@@ -184,7 +209,16 @@ def _name(rnd: Random, broken: Object, places: list[Steps]) -> str | None:
 
 
 def _is_name(place: Steps) -> bool:
-    ends = ("name", "driver", "deviceClassName", "matchAttribute", "resourceClaimName", "request", "key", "nodeName")
+    ends = (
+        "name",
+        "driver",
+        "deviceClassName",
+        "matchAttribute",
+        "resourceClaimName",
+        "request",
+        "key",
+        "nodeName",
+    )
     return place[-1] in ends or (isinstance(place[-1], int) and place[-2] == "requests")
 
 

@@ -21,6 +21,8 @@ from typing import Any
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
 
+from jupyter_dra.localcluster.certificates import Authority, write_pki
+
 from .build import program
 
 CONTROLLERS = (
@@ -114,6 +116,8 @@ class ControlPlane:
             "endpoint-reconciler-type": "none",
             "kubelet-preferred-address-types": "InternalIP",
             "runtime-config": "resource.k8s.io/v1beta1=true,resource.k8s.io/v1beta2=true",
+            "kubelet-client-certificate": str(self.pki / "apiserver-kubelet-client.crt"),
+            "kubelet-client-key": str(self.pki / "apiserver-kubelet-client.key"),
             "profiling": "false",
             "audit-policy-file": str(self.folder / "audit.yaml"),
             "audit-log-path": str(self.folder / "audit.log"),
@@ -125,7 +129,13 @@ class ControlPlane:
         )
         return ["apiserver", *(f"--{name}={value}" for name, value in flags.items())]
 
+    @property
+    def pki(self) -> Path:
+        """Certificates for kubelets and for the API server as their client."""
+        return self.folder / "pki"
+
     def _write_keys(self) -> None:
+        write_pki(self.pki, Authority.create("plane"))
         key = rsa.generate_private_key(public_exponent=65537, key_size=2048)
         private = key.private_bytes(
             serialization.Encoding.PEM,
@@ -166,18 +176,20 @@ class ControlPlane:
         self._run("apiserver", self._apiserver)
         self.wait("the API server", lambda: self.get("/readyz", raw=True) == "ok")
 
-    def kubeconfig(self, user: str, namespace: str = "default") -> Path:
-        """A kubeconfig (0600) of one of the users."""
-        path = self.folder / f"kubeconfig-{user}-{namespace}"
+    def kubeconfig(
+        self, user: str, namespace: str = "default", *, context: str = "plane", token: str | None = None
+    ) -> Path:
+        """A kubeconfig (0600) of one of the users, or of somebody with another token."""
+        path = self.folder / f"kubeconfig-{user}-{namespace}-{context}{'-given' if token else ''}"
         ca = str(self.folder / "certs" / "apiserver.crt")
         document = {
             "apiVersion": "v1",
             "kind": "Config",
-            "current-context": "plane",
+            "current-context": context,
             "clusters": [{"name": "plane", "cluster": {"server": self.url, "certificate-authority": ca}}],
-            "users": [{"name": user, "user": {"token": self.tokens[user]}}],
+            "users": [{"name": user, "user": {"token": token or self.tokens[user]}}],
             "contexts": [
-                {"name": "plane", "context": {"cluster": "plane", "user": user, "namespace": namespace}}
+                {"name": context, "context": {"cluster": "plane", "user": user, "namespace": namespace}}
             ],
         }
         path.touch(0o600)
@@ -189,15 +201,21 @@ class ControlPlane:
         return self.call("GET", path, user=user, raw=raw)[1]
 
     def call(
-        self, method: str, path: str, body: Any = None, *, user: str = ADMIN, raw: bool = False
+        self,
+        method: str,
+        path: str,
+        body: Any = None,
+        *,
+        user: str = ADMIN,
+        raw: bool = False,
+        content_type: str = "application/json",
     ) -> tuple[int, Any]:
         """One request with a JSON body; answers with the status and the decoded JSON (or text with ``raw``).
 
         Connections are kept, one per thread; a request on one that the server has closed is sent once more.
         """
         data = None if body is None else json.dumps(body).encode()
-        kind = "application/merge-patch+json" if method == "PATCH" else "application/json"
-        headers = {"Authorization": f"Bearer {self.tokens[user]}", "Content-Type": kind}
+        headers = {"Authorization": f"Bearer {self.tokens[user]}", "Content-Type": content_type}
         while True:
             used = getattr(self._local, "connection", None)
             connection = used or self._connect()

@@ -15,7 +15,9 @@ from .judging import url
 from .plane import CONTROLLERS, ControlPlane, many
 
 # Nodes here are objects without a kubelet: nobody renews their leases.
-WITHOUT_NODES = tuple(name for name in CONTROLLERS if name not in ("node-lifecycle-controller", "taint-eviction-controller"))
+WITHOUT_NODES = tuple(
+    name for name in CONTROLLERS if name not in ("node-lifecycle-controller", "taint-eviction-controller")
+)
 _DECIDED_SECONDS = 150
 _CANNOT = re.compile(r"(\d+) cannot allocate all claims")
 
@@ -34,7 +36,9 @@ class Agreement:
 
     def __str__(self) -> str:
         def rows(table: Counter[tuple[str, str]]) -> str:
-            return "\n".join(f"    {ours:11s} {theirs:12s} {n:4d}" for (ours, theirs), n in sorted(table.items()))
+            return "\n".join(
+                f"    {ours:11s} {theirs:12s} {n:4d}" for (ours, theirs), n in sorted(table.items())
+            )
 
         same, all_devices = self.devices[True], self.devices.total()
         return (
@@ -54,7 +58,9 @@ def compare(plane: ControlPlane, rnd: Random, count: int) -> Agreement:
     plans: dict[str, Plan] = {}
     inventories: dict[str, Inventory] = {}
     for one in list(cells):
-        answers = [plane.call("POST", url("ResourceClaim", namespace=NAMESPACE), claim) for claim in one.claims]
+        answers = [
+            plane.call("POST", url("ResourceClaim", namespace=NAMESPACE), claim) for claim in one.claims
+        ]
         if any(status != 201 for status, _ in answers):
             outcome.refused += 1
             cells.remove(one)
@@ -75,7 +81,9 @@ def compare(plane: ControlPlane, rnd: Random, count: int) -> Agreement:
         verdict = plans[one.name].verdict
         outcome.later[verdict, said] += 1
         if (verdict, said) in (("busy", "pending"), ("impossible", "scheduled")):
-            outcome.differences.append(f"{one.name}: {verdict}, but {said} when all is free: {_message(pods[one.name])}")
+            outcome.differences.append(
+                f"{one.name}: {verdict}, but {said} when all is free: {_message(pods[one.name])}"
+            )
     return outcome
 
 
@@ -102,7 +110,9 @@ def _set_up(plane: ControlPlane, cells: list[Cell]) -> None:
         status, answer = plane.call("PUT", url("Node", "v1", name=one["metadata"]["name"]), made)
         assert status == 200, answer
         answer["status"] = made["status"]
-        status, answer = plane.call("PUT", url("Node", "v1", name=one["metadata"]["name"]) + "/status", answer)
+        status, answer = plane.call(
+            "PUT", url("Node", "v1", name=one["metadata"]["name"]) + "/status", answer
+        )
         assert status == 200, answer
 
     def held(one: Object) -> Object:
@@ -162,7 +172,9 @@ def _judge(plane: ControlPlane, one: Cell, plan: Plan, pod: Object, outcome: Agr
     if not node:
         outcome.reasons[_consistent(one, plan, _message(pod))] += 1
         if not _consistent(one, plan, _message(pod)):
-            outcome.differences.append(f"{one.name}: {[r['message'] for r in plan.reasons]} but {_message(pod)}")
+            outcome.differences.append(
+                f"{one.name}: {[r['message'] for r in plan.reasons]} but {_message(pod)}"
+            )
         return True
     predicted = next((entry["devices"] for entry in plan.nodes if entry["name"] == node), [])
     ours = sorted((d["claim"], d["request"], d["driver"], d["pool"], d["device"]) for d in predicted)
@@ -191,12 +203,18 @@ def _free(plane: ControlPlane, cells: list[Cell]) -> None:
         plane.call("DELETE", path, {"gracePeriodSeconds": 0})
 
     many(delete, [url("Pod", "v1", NAMESPACE, one.name) for one in cells])
-    paths = [url("ResourceClaim", namespace=NAMESPACE, name=h["metadata"]["name"]) for one in cells for h in one.held]
+    paths = [
+        url("ResourceClaim", namespace=NAMESPACE, name=h["metadata"]["name"])
+        for one in cells
+        for h in one.held
+    ]
     many(delete, paths)
     gone = {one.name for one in cells}
     plane.wait(
         "the end of the pods",
-        lambda: not gone & {pod["metadata"]["name"] for pod in plane.get(url("Pod", "v1", NAMESPACE))["items"]},
+        lambda: (
+            not gone & {pod["metadata"]["name"] for pod in plane.get(url("Pod", "v1", NAMESPACE))["items"]}
+        ),
     )
 
 
@@ -204,5 +222,3 @@ def run(seed: int, count: int) -> Agreement:
     """One run in a control plane of its own."""
     with ControlPlane(controllers=WITHOUT_NODES) as plane:
         return compare(plane, Random(seed), count)
-
-

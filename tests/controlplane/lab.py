@@ -1,0 +1,145 @@
+"""A laboratory: the real control plane, our node agent as its kubelet, people with exactly the rights we print."""
+
+from __future__ import annotations
+
+import json
+import secrets
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from jupyter_dra.cluster.roles import rbac
+from jupyter_dra.sessions import SessionPolicy, Sessions, Where
+from tests.localcluster_fixture import LocalCluster
+from tests.sessions.conftest import Place
+
+from .plane import ControlPlane
+
+Object = dict[str, Any]
+# The context's name makes sessions dial pods at the agent's loopback addresses.
+DIRECT, AFAR = "jupyter-dra-local", "plane"
+_RBAC = "/apis/rbac.authorization.k8s.io/v1"
+
+
+@dataclass(slots=True)
+class Lab(LocalCluster):
+    """The real cluster with the face of the local one, so that tests written for that run here too."""
+
+    plane: ControlPlane = field(kw_only=True)
+    agent: subprocess.Popen[bytes] = field(kw_only=True)
+
+    @property
+    def server(self) -> str:
+        return self.plane.url
+
+    def stop(self) -> None:
+        """End the agent and its pods; the control plane belongs to its own fixture."""
+        if self.agent.stdin is not None:
+            self.agent.stdin.close()
+        try:
+            self.agent.wait(20)
+        except subprocess.TimeoutExpired:
+            self.agent.kill()
+            self.agent.wait()
+        if self.agent.stdout is not None:
+            self.agent.stdout.close()
+
+    def request(
+        self, method: str, path: str, body: Any = None, *, content_type: str = "application/json"
+    ) -> Object:
+        status, text = self.plane.call(method, path, body, raw=True, content_type=content_type)
+        del status
+        return dict(json.loads(text)) if text.startswith("{") else {"text": text}
+
+    def allow(self, user: str, namespace: str, *audiences: str) -> None:
+        """Give a user what ``jupyter dra rbac`` prints for each audience."""
+        for audience in audiences:
+            who = {"kind": "User", "name": user}
+            for item in rbac(audience, namespace=namespace, subject=who)["items"]:
+                name = item["metadata"]["name"]
+                if item["kind"] == "ClusterRoleBinding":
+                    item["metadata"]["name"] = f"{name}-{user}"
+                scope = (
+                    f"/namespaces/{item['metadata']['namespace']}" if "namespace" in item["metadata"] else ""
+                )
+                status, answer = self.plane.call("POST", f"{_RBAC}{scope}/{item['kind'].lower()}s", item)
+                assert status in (201, 409), answer
+
+
+def start_lab(plane: ControlPlane, inventory: str = "dgx-h100") -> Lab:
+    """Start the node agent on a control plane and wait for its nodes."""
+    folder = Path(tempfile.mkdtemp(prefix="jupyter-dra-agent-", dir=plane.folder))
+    command = [sys.executable, "-m", "jupyter_dra.localcluster.agent", "--dir", str(folder), "--lifeline"]
+    command += [
+        "--kubeconfig",
+        str(plane.kubeconfig("agent")),
+        "--install-kubeconfig",
+        str(plane.kubeconfig("admin")),
+    ]
+    command += ["--tls-cert", str(plane.pki / "kubelet.crt"), "--tls-key", str(plane.pki / "kubelet.key")]
+    command += ["--client-ca", str(plane.pki / "ca.crt"), "--inventory", inventory]
+    command += ["--missing-image", "*:missing", "--allow-root"]
+    with open(plane.folder / "agent.log", "ab") as log:
+        agent = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log)
+    assert agent.stdout is not None
+    line = agent.stdout.readline()
+    assert line, (plane.folder / "agent.log").read_text()[-2000:]
+    nodes = json.loads(line)["nodes"]
+    lab = Lab(plane.kubeconfig("admin"), plane.folder, {"name": "plane"}, plane=plane, agent=agent)
+
+    def schedulable() -> bool:
+        found = [lab.get("nodes", name) for name in nodes]
+        return all(node and not node["spec"].get("taints") for node in found)
+
+    lab.wait(schedulable)
+    return lab
+
+
+class LabPlace(Place):
+    """A namespace of the real cluster; its services act as ``scientist`` with the rights of ``rbac user``."""
+
+    def service(self, *, user: str = "ada", folder: str = "data", **policy: Any) -> Sessions:
+        return self.service_as("scientist", user=user, folder=folder, **policy)
+
+    def service_as(
+        self,
+        account: str,
+        *,
+        user: str = "ada",
+        folder: str = "data",
+        context: str = DIRECT,
+        kubeconfig: Path | None = None,
+        **policy: Any,
+    ) -> Sessions:
+        path = kubeconfig or self.lab.plane.kubeconfig(account, self.namespace, context=context)
+        where = Where(kubeconfig=str(path), namespace=self.namespace)
+        made = Sessions(where, identity=self.identity(user, folder), policy=SessionPolicy(**policy))
+        self.services.append(made)
+        made.loop.call(made.open(), 30)
+        return made
+
+    @property
+    def lab(self) -> Lab:
+        assert isinstance(self.cluster, Lab)
+        return self.cluster
+
+    def faults(self, **wish: Any) -> None:
+        raise AssertionError(f"the real cluster has no trouble on demand: {wish}")
+
+    def clear_faults(self) -> None:
+        """Nothing to clear."""
+
+
+def fresh_namespace(lab: Lab) -> str:
+    """A namespace in which ``scientist`` may work."""
+    namespace = f"t-{secrets.token_hex(4)}"
+    lab.request("POST", "/api/v1/namespaces", {"metadata": {"name": namespace}})
+    lab.allow("scientist", namespace, "user")
+    account = f"/api/v1/namespaces/{namespace}/serviceaccounts/default"
+    lab.wait(
+        lambda: "metadata" in lab.request("GET", account) and "uid" in lab.request("GET", account)["metadata"]
+    )
+    return namespace
