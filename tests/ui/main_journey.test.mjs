@@ -1,0 +1,83 @@
+/** The main journey in a real JupyterLab on a real local cluster: pick, claim, launch, see the device, give it back. */
+
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+
+import { axeFindings, launchBrowser, openLab, openPanel } from './browser.mjs';
+import { startServer } from './server.mjs';
+
+let server;
+let browser;
+
+before(async () => {
+  server = await startServer({ devices: ['dgx-h100'] });
+  browser = await launchBrowser();
+});
+
+after(async () => {
+  await browser?.close();
+  await server?.stop();
+});
+
+const claims = () => JSON.parse(server.dra('sessions', '-o', 'json').out || '{"sessions": []}').sessions;
+
+test('80 GB from the sidebar: verdict, claim, launch, card of the very device, stop, nothing left', async () => {
+  const { page, problems, close } = await openLab(browser, server);
+  page.setDefaultTimeout(30_000);
+  const panel = await openPanel(page, 300);
+  await panel.getByText('you hold no device').waitFor();
+  await panel.getByText('Fits now').waitFor();
+
+  await panel.getByRole('textbox', { name: 'at least' }).fill('80 GB');
+  await panel.getByText(/devices on \d node.*Likely an? H100 80 GB/).waitFor();
+  await panel.getByRole('button', { name: /^Claim/ }).click();
+  await panel.getByText('compareTo').first().waitFor();
+  const yaml = await panel.getByRole('tabpanel').innerText();
+  assert.match(yaml, /80G/);
+  await panel.getByRole('tab', { name: 'Python' }).click();
+  await panel.getByText(/vram=["']80GB["']/).waitFor();
+  await panel.getByRole('button', { name: /^Claim/ }).click();
+
+  await panel.getByRole('textbox', { name: 'at least' }).press('Control+Enter');
+  await panel.getByText('Device reserved').waitFor();
+  const focused = await page.evaluate(() => document.activeElement?.className ?? '');
+  assert.match(focused, /dra-Card-title/);
+
+  await page.waitForSelector('.jp-NotebookPanel');
+  const place = page.getByRole('button', { name: /^Runs: .*gpu-\d.*H100 80 GB/ });
+  await place.waitFor();
+  const device = /gpu-\d+/.exec(await place.innerText())[0];
+  assert.match(await page.locator('.dra-StatusItem').innerText(), new RegExp(`H100 80 GB · ${device}`));
+
+  await page.locator('.jp-Notebook .jp-CodeCell .cm-content').first().click();
+  await page.keyboard.type('%load_ext jupyter_dra\n%dra');
+  await page.keyboard.press('Shift+Enter');
+  const card = page.locator('.dra-Out').first();
+  await card.locator('.dra-Out-title', { hasText: 'NVIDIA H100 80GB HBM3' }).waitFor();
+  assert.match(await card.innerText(), new RegExp(device));
+  await card.getByText(/^All \d+ attributes$/).waitFor();
+  assert.deepEqual(await axeFindings(page, '#jupyter-dra-panel'), []);
+  assert.deepEqual(await axeFindings(page, '.dra-Out'), []);
+
+  await panel.getByRole('button', { name: /^Stop session/ }).click();
+  const dialog = page.locator('.jp-Dialog');
+  await dialog.getByText(/Variables of 1 notebook are lost; files are kept\./).waitFor();
+  await dialog.getByRole('button', { name: 'Stop and give back' }).click();
+  await panel.getByText(/stopped \d\d:\d\d/).waitFor();
+  await page.waitForFunction(() => !document.querySelector('.dra-StatusItem')?.textContent?.includes('gpu-'));
+  assert.deepEqual(claims().filter(session => session.state !== 'ended'), []);
+  assert.deepEqual(problems, []);
+  await close();
+});
+
+test('cancel while starting never asks and leaves nothing', async () => {
+  const { page, close } = await openLab(browser, server);
+  page.setDefaultTimeout(30_000);
+  const panel = await openPanel(page, 300);
+  await panel.locator('.dra-Launch:not([aria-disabled])').click();
+  await panel.getByRole('button', { name: /^Cancel / }).click();
+  await panel.getByText('not started').waitFor();
+  assert.equal(await page.locator('.jp-Dialog').count(), 0);
+  assert.deepEqual(claims().filter(session => session.state !== 'ended'), []);
+  await close();
+});
