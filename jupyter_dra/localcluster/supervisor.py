@@ -23,7 +23,7 @@ from typing import Any
 from jupyter_dra.localcluster.agent.process import die_with_parent
 from jupyter_dra.localcluster.agent.tree import identity, send, sweep
 
-READY_SECONDS = 30.0
+READY_SECONDS = 60.0
 _STOP_SECONDS = {"agent": 12.0, "server": 5.0}
 _TAIL_BYTES = 4096
 

@@ -6,8 +6,6 @@ a hung node does (removing it lets them go on), ``evict`` ends it as a node with
 
 from __future__ import annotations
 
-import asyncio
-
 from jupyter_dra.localcluster.agent.node import NodeKeeper
 from jupyter_dra.localcluster.agent.worker import PodWorker
 from jupyter_dra.localcluster.client import Object
@@ -22,7 +20,6 @@ class Faults:
     def __init__(self, nodes: NodeKeeper) -> None:
         self._nodes = nodes
         self._frozen: set[str] = set()
-        self._evictions: dict[str, asyncio.Task[None]] = {}
 
     def node_changed(self, kind: str, node: Object, _before: Object | None) -> None:
         name = node["metadata"]["name"]
@@ -35,10 +32,8 @@ class Faults:
             (self._frozen.add if wish == "freeze" else self._frozen.discard)(worker.uid)
             for container in worker.all_containers:
                 container.freeze(stop=wish == "freeze")
-        if wish == "evict" and worker.uid not in self._evictions:
-            task = asyncio.create_task(worker.evict("Evicted", EVICTED))
-            self._evictions[worker.uid] = task
-            task.add_done_callback(lambda _: self._evictions.pop(worker.uid, None))
+        if wish == "evict":
+            worker.evict("Evicted", EVICTED)
 
 
 def _wish(item: Object) -> str:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
 
-from jupyter_dra.errors import InputError
+from jupyter_dra.errors import ClusterError, InputError
 from jupyter_dra.localcluster.agent.container import Container, working_folder
 from jupyter_dra.localcluster.agent.environment import (
     MissingSource,
@@ -22,7 +23,7 @@ from jupyter_dra.localcluster.agent.images import Image
 from jupyter_dra.localcluster.agent.paths import METADATA_ROOT, PRIVATE_ROOTS, TERMINATION_LOG, PathMap
 from jupyter_dra.localcluster.agent.reporting import StatusReporter
 from jupyter_dra.localcluster.agent.surroundings import Surroundings
-from jupyter_dra.localcluster.client import Object
+from jupyter_dra.localcluster.client import ApiError, Object
 from jupyter_dra.localcluster.drivers import (
     PreparedDevice,
     container_devices,
@@ -30,6 +31,8 @@ from jupyter_dra.localcluster.drivers import (
     metadata_files,
     write_metadata,
 )
+
+log = logging.getLogger(__name__)
 
 _CONFIG_RETRY_SECONDS = 1.0
 _PULL_RETRY_FIRST = 0.05
@@ -109,6 +112,9 @@ class Launcher:
         while True:
             try:
                 return await self._environment(container)
+            except (ClusterError, ApiError) as error:
+                log.debug("The variables of %s wait for the API server: %s", container.name, error)
+                await asyncio.sleep(_CONFIG_RETRY_SECONDS)
             except (MissingSource, InputError) as error:
                 container.waiting = ("CreateContainerConfigError", error.message)
                 self._pod.event("Warning", "Failed", f"Error: {error.message}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -51,12 +52,24 @@ class Surroundings:
     recorder: Recorder
     addresses: AddressPool
     sweeper: Sweeper = field(default_factory=Sweeper)
+    tokens: dict[tuple[str, str, int], tuple[str, float]] = field(default_factory=dict)
 
     async def secret(self, namespace: str, name: str) -> Object | None:
         return await self.client.find(SECRETS, name, namespace)
 
     async def token(self, pod: Mapping[str, Any], audience: str | None, seconds: int) -> str:
-        """Ask for a service account token that is bound to a pod."""
+        """Return a service account token bound to a pod; a new one is asked for after four fifths of its life."""
+        key = (pod["metadata"]["uid"], audience or "", seconds)
+        known = self.tokens.get(key)
+        if known is not None and known[1] > time.monotonic():
+            return known[0]
+        text = await self._request_token(pod, audience, seconds)
+        now = time.monotonic()
+        self.tokens = {k: entry for k, entry in self.tokens.items() if entry[1] > now}
+        self.tokens[key] = (text, now + seconds * 0.8)
+        return text
+
+    async def _request_token(self, pod: Mapping[str, Any], audience: str | None, seconds: int) -> str:
         namespace, account = pod["metadata"]["namespace"], pod["spec"].get("serviceAccountName") or "default"
         bound = {
             "apiVersion": "v1",

@@ -14,10 +14,9 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from jupyter_dra.errors import DRAError
+from jupyter_dra.errors import ClusterError, ConflictError, DRAError
 from jupyter_dra.localcluster.agent.container import Container, Outcome
 from jupyter_dra.localcluster.agent.environment import (
-    MissingSource,
     Place,
 )
 from jupyter_dra.localcluster.agent.launching import Launcher
@@ -25,7 +24,7 @@ from jupyter_dra.localcluster.agent.podstatus import pod_status
 from jupyter_dra.localcluster.agent.reporting import StatusReporter
 from jupyter_dra.localcluster.agent.surroundings import Surroundings
 from jupyter_dra.localcluster.agent.volumes import Folders, is_projected, materialize, remove_tree
-from jupyter_dra.localcluster.client import Object
+from jupyter_dra.localcluster.client import ApiError, Object
 from jupyter_dra.localcluster.drivers import (
     PreparedDevice,
     PrepareError,
@@ -38,6 +37,7 @@ log = logging.getLogger(__name__)
 _RETRY_FIRST, _RETRY_LONGEST = 0.05, 2.0
 _FIRST_STATUS_AFTER = 0.05
 _PROJECTED_REFRESH = 60.0
+_DEADLINE_TEXT = "Pod was active on the node longer than the specified deadline"
 _CALM_AFTER = 600.0
 
 
@@ -60,8 +60,10 @@ class PodWorker:
             container.waiting = ("PodInitializing", "")
         self._leaving = asyncio.Event()
         self._gone = asyncio.Event()
+        self._evicted = asyncio.Event()
         self._changed = asyncio.Event()
-        self._started_at = now_text()
+        self._started_moment = time.time()
+        self._started_at = now_text(self._started_moment)
         self._initialized = self._sandbox = self._ended = False
         self._reason = self._message = ""
         self.volumes: dict[str, Path] = {}
@@ -108,8 +110,9 @@ class PodWorker:
         """Run the pod to its end; never raises but for cancellation, which kills its processes."""
         main = asyncio.create_task(self._main(), name=f"pod-{self.pod['metadata']['name']}")
         leaving = asyncio.create_task(self._leaving.wait())
+        evicted = asyncio.create_task(self._evicted.wait())
         try:
-            await asyncio.wait({main, leaving}, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait({main, leaving, evicted}, return_when=asyncio.FIRST_COMPLETED)
             if not main.done():
                 await self._stop_containers(main)
             elif not main.cancelled() and main.exception() is not None:
@@ -125,11 +128,10 @@ class PodWorker:
                 await self._leaving.wait()
             await self._delete_object()
         finally:
-            main.cancel()
-            leaving.cancel()
-            for task in self._side_tasks:
+            tasks = [main, leaving, evicted, *self._side_tasks]
+            for task in tasks:
                 task.cancel()
-            await asyncio.gather(main, leaving, *self._side_tasks, return_exceptions=True)
+            await asyncio.gather(*tasks, return_exceptions=True)
             for container in self.all_containers:
                 container.kill()
                 container.close()
@@ -150,14 +152,9 @@ class PodWorker:
         for folder in (self.folder / "home", self.folder / "tmp", self.memory_folder):
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         self.pod_ip = self._around.options.host_ip if self._host_network else self._around.addresses.take()
+        await self._until_ready(self._mount_volumes, "FailedMount", "MountVolume.SetUp failed: ")
         await self._until_ready(
-            self._mount_volumes, MissingSource, "FailedMount", "MountVolume.SetUp failed: "
-        )
-        await self._until_ready(
-            self._prepare_devices,
-            PrepareError,
-            "FailedPrepareDynamicResources",
-            "Failed to prepare dynamic resources: ",
+            self._prepare_devices, "FailedPrepareDynamicResources", "Failed to prepare dynamic resources: "
         )
         self._sandbox = True
         self._side(self._refresh_volumes())
@@ -205,21 +202,19 @@ class PodWorker:
     def _host_network(self) -> bool:
         return bool(self.pod["spec"].get("hostNetwork"))
 
-    async def _until_ready(
-        self, step: Callable[[], Awaitable[None]], waits_on: type[DRAError], reason: str, prefix: str
-    ) -> None:
+    async def _until_ready(self, step: Callable[[], Awaitable[None]], reason: str, prefix: str) -> None:
         delay, told = _RETRY_FIRST, ""
         while True:
             self._changed.clear()
             try:
                 await step()
                 return
+            except ClusterError as error:
+                log.debug("Pod %s waits for the API server: %s", self.pod["metadata"]["name"], error)
             except DRAError as error:
                 if str(error) != told:
                     told = str(error)
                     self.event("Warning", reason, prefix + told)
-                    if not isinstance(error, waits_on):
-                        log.debug("Pod %s: %s", self.pod["metadata"]["name"], error)
             try:
                 async with asyncio.timeout(delay):
                     await self._changed.wait()
@@ -249,7 +244,7 @@ class PodWorker:
         if self.pod["spec"].get("resourceClaims") or extended:
             try:
                 self.devices = await self._around.drivers.prepare(self.pod)
-            except DRAError as error:
+            except (ConflictError, ApiError) as error:
                 raise PrepareError(error.message) from error
 
     async def _once_started(self, container: Container, task: asyncio.Task[None]) -> None:
@@ -338,35 +333,22 @@ class PodWorker:
     def _fail(self, reason: str, message: str) -> None:
         self._reason, self._message = reason, message
 
-    async def evict(self, reason: str, message: str) -> None:
+    def evict(self, reason: str, message: str) -> None:
         """End the pod for a reason of the node; its object stays, phase Failed."""
         self._fail(reason, message)
-        for container in self.all_containers:
-            container.terminate()
-        waits = [asyncio.create_task(_exited(c)) for c in self.all_containers if c.running]
-        if waits:
-            await asyncio.wait(waits, timeout=self._grace())
-        for container in self.all_containers:
-            container.kill()
+        self._evicted.set()
 
     async def _watch_deadline(self) -> None:
-        began = time.time()
         while True:
             seconds = self.pod["spec"].get("activeDeadlineSeconds")
             self._changed.clear()
             if seconds is None:
                 await self._changed.wait()
                 continue
-            left = self._start_moment(began) + float(seconds) - time.time()
+            left = self._start_moment() + float(seconds) - time.time()
             if left <= 0:
-                self.event(
-                    "Normal",
-                    "DeadlineExceeded",
-                    "Pod was active on the node longer than the specified deadline",
-                )
-                await self.evict(
-                    "DeadlineExceeded", "Pod was active on the node longer than the specified deadline"
-                )
+                self.event("Normal", "DeadlineExceeded", _DEADLINE_TEXT)
+                self.evict("DeadlineExceeded", _DEADLINE_TEXT)
                 return
             try:
                 async with asyncio.timeout(left):
@@ -374,12 +356,11 @@ class PodWorker:
             except TimeoutError:
                 continue
 
-    def _start_moment(self, default: float) -> float:
-        text = (self.pod.get("status") or {}).get("startTime") or self._started_at
-        try:
-            return datetime.fromisoformat(text).timestamp()
-        except ValueError:
-            return default
+    def _start_moment(self) -> float:
+        text = (self.pod.get("status") or {}).get("startTime")
+        if not text or text == self._started_at:
+            return self._started_moment
+        return datetime.fromisoformat(text).timestamp()
 
     async def _delete_object(self) -> None:
         if self._gone.is_set():

@@ -130,6 +130,7 @@ def test_the_next_start_sweeps_what_a_kill_of_everything_left(tmp_path: Path) ->
     assert lifecycle.down(folder=cluster.dir) is True
 
 
+@pytest.mark.threat("T42")
 @linux_only
 def test_a_pid_that_now_belongs_to_somebody_else_is_left_alone(tmp_path: Path) -> None:
     bystander = subprocess.Popen(["sleep", "66"])
@@ -169,6 +170,7 @@ def test_the_cluster_ends_with_the_process_it_is_attached_to(tmp_path: Path) -> 
     wait_ended([facts["pid"], *facts["pids"].values()], mark)
 
 
+@pytest.mark.threat("T40")
 @pytest.mark.skipif(not IS_ROOT, reason="only root can start as root")
 def test_root_is_refused_unless_it_is_meant(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="does not start as root"):
@@ -199,6 +201,7 @@ def test_names_cannot_lead_out_of_the_folder() -> None:
             lifecycle.local_folder(name)
 
 
+@pytest.mark.threat("T39")
 def test_everything_written_is_private(cluster: LocalCluster) -> None:
     assert cluster.dir.stat().st_mode & 0o777 == 0o700
     for path in cluster.dir.iterdir():
@@ -221,3 +224,25 @@ def test_state_survives_in_a_file_and_lost_pods_are_marked_failed(tmp_path: Path
         assert terminated["reason"] == "ContainerStatusUnknown"
     finally:
         again.stop()
+
+
+@pytest.mark.threat("T40")
+@pytest.mark.skipif(not IS_ROOT, reason="only root can act as another account")
+def test_another_account_cannot_read_the_credentials(cluster: LocalCluster) -> None:
+    cluster.dir.parent.chmod(0o755)
+    for name in ("kubeconfig", "agent.kubeconfig", "pki/ca.crt", "server.log"):
+        done = subprocess.run(
+            ["cat", str(cluster.dir / name)], user=65534, group=65534, extra_groups=[], capture_output=True
+        )
+        assert done.returncode != 0, name
+        assert done.stdout == b""
+
+
+@pytest.mark.threat("T40")
+def test_a_folder_of_somebody_else_is_not_used(tmp_path: Path) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    (tmp_path / "cluster").symlink_to(elsewhere)
+    with pytest.raises(ClusterError, match="not a folder of this account"):
+        lifecycle.up(options(tmp_path / "cluster"))
+    assert not list(elsewhere.iterdir())
