@@ -192,6 +192,10 @@ def _fatal(
             Finding(error.kind, message, fix="Guard what a device may lack: has(…) && …, or .?x.orValue(…).")
         )
         return "invalid"
+    if error.kind == "all-incomplete-pool":
+        # Before Kubernetes 1.38 one such pool keeps the pod from every node, for as long as it is incomplete.
+        result.doubts.append(_pools_doubt([(str(params.get("driver")), str(params.get("pool")))]))
+        return "unknown"
     result.findings.append(Finding(error.kind, error.message, verdict="impossible"))
     return "impossible"
 

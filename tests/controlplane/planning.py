@@ -8,17 +8,28 @@ from collections import Counter
 from dataclasses import dataclass, field
 from random import Random
 
+from jupyter_dra.allocator.repairs import FIRST_RELEASE
 from jupyter_dra.planner import Inventory, Plan
 
+from .build import VERSION
 from .cells import NAMESPACE, Cell, Object, cell, device_classes, ready
 from .judging import url
 from .plane import CONTROLLERS, ControlPlane, many
+
+
+def _release(text: str) -> tuple[int, ...]:
+    return tuple(map(int, text.split(".")))
+
 
 # Nodes here are objects without a kubelet: nobody renews their leases.
 WITHOUT_NODES = tuple(
     name for name in CONTROLLERS if name not in ("node-lifecycle-controller", "taint-eviction-controller")
 )
 _DECIDED_SECONDS = 150
+# Repairs that this release's scheduler does not have yet.
+_FEATURES = {
+    "repairs": {name: False for name, first in FIRST_RELEASE.items() if _release(first) > _release(VERSION)}
+}
 _CANNOT = re.compile(r"(\d+) cannot allocate all claims")
 
 
@@ -137,7 +148,8 @@ def _create(plane: ControlPlane, item: Object) -> Object:
 
 
 def _inventory(one: Cell) -> Inventory:
-    return Inventory.from_objects([*device_classes(), *map(ready, one.nodes), *one.slices, *one.held])
+    seen = [*device_classes(), *map(ready, one.nodes), *one.slices, *one.held]
+    return Inventory.from_objects(seen, features=_FEATURES)
 
 
 def _decide(plane: ControlPlane, cells: list[Cell]) -> dict[str, Object]:
