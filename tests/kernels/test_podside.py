@@ -238,9 +238,14 @@ def test_the_pod_ends_by_itself_when_the_server_is_gone(
 
 
 def test_a_running_cell_is_never_ended_by_idling(pods: Pods, background: BackgroundLoop) -> None:
-    pod = pods.start(lease={"idle_limit_seconds": 2})
+    pod = pods.start()
+    control = connect(background, pod)
     with client_of(background, pod) as (client, _relay):
-        assert run(client, "import time; time.sleep(4); print('done')") == "done\n"
+        client.execute("import time; print('in', flush=True); time.sleep(3.5); print('done')")
+        while client.get_iopub_msg(timeout=20)["msg_type"] != "stream":
+            continue
+        background.call(control.lease(idle_seconds=1))
+        assert client.get_shell_msg(timeout=30)["content"]["status"] == "ok"
     assert pod.process.wait(20) == 0
     assert json.loads((pod.run / "termination-log").read_text())["code"] == "idle"
 
