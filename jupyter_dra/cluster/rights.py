@@ -10,6 +10,9 @@ from typing import Any
 from ..errors import DRAError
 from .client import KubeClient
 from .resources import ALL_NAMESPACES, DRA_GROUP
+from .transport import REQUEST_TIMEOUT
+
+_REVIEWS = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +62,7 @@ def needed(namespace: str) -> dict[str, Access]:
     }
 
 
-async def may(client: KubeClient, access: Access) -> bool:
+async def may(client: KubeClient, access: Access, *, timeout: float = REQUEST_TIMEOUT) -> bool:
     """Whether the API server would allow it; False also when it cannot be asked."""
     review = {
         "apiVersion": "authorization.k8s.io/v1",
@@ -67,9 +70,7 @@ async def may(client: KubeClient, access: Access) -> bool:
         "spec": {"resourceAttributes": access.attributes()},
     }
     try:
-        answer = await client.request(
-            "POST", "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", body=review, retry=True
-        )
+        answer = await client.request("POST", _REVIEWS, body=review, timeout=timeout, retry=True)
     except DRAError as error:
         if error.code in ("unreachable", "unauthorized"):
             raise
@@ -79,10 +80,14 @@ async def may(client: KubeClient, access: Access) -> bool:
 
 
 async def rights(
-    client: KubeClient, namespace: str | None = None, names: Iterable[str] | None = None
+    client: KubeClient,
+    namespace: str | None = None,
+    names: Iterable[str] | None = None,
+    *,
+    timeout: float = REQUEST_TIMEOUT,
 ) -> dict[str, bool]:
     """All of `needed` (or only ``names``), asked at the same time; raises ClusterError when nobody answers."""
     questions = needed(namespace or client.namespace)
     wanted = list(questions) if names is None else list(names)
-    answers = await asyncio.gather(*(may(client, questions[name]) for name in wanted))
+    answers = await asyncio.gather(*(may(client, questions[name], timeout=timeout) for name in wanted))
     return dict(zip(wanted, answers, strict=True))

@@ -10,6 +10,7 @@ from typing import Any
 from ..errors import ClusterError, NotFoundError
 from .client import KubeClient
 from .resources import DRA_GROUP
+from .transport import REQUEST_TIMEOUT
 
 FIRST_WITH_V1 = "1.34"
 
@@ -27,12 +28,12 @@ class ServerVersion:
         return "v1" in self.dra_versions
 
 
-async def fetch_version(client: KubeClient) -> ServerVersion:
+async def fetch_version(client: KubeClient, *, timeout: float = REQUEST_TIMEOUT) -> ServerVersion:
     """Ask the server what it is; two requests."""
-    info = await client.request("GET", "/version")
+    info = await client.request("GET", "/version", timeout=timeout)
     git = str((info or {}).get("gitVersion") or "")
     try:
-        group = await client.request("GET", f"/apis/{DRA_GROUP}")
+        group = await client.request("GET", f"/apis/{DRA_GROUP}", timeout=timeout)
         versions = tuple(str(entry["version"]) for entry in (group or {}).get("versions") or [])
     except NotFoundError:
         versions = ()

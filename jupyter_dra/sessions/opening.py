@@ -28,6 +28,9 @@ _RIGHTS = (
     "read_quota",
 )
 
+_PATIENCE = 5.0
+"""Seconds after which a cluster that does not answer is called unreachable."""
+
 
 @dataclass(frozen=True, slots=True)
 class Where:
@@ -75,7 +78,9 @@ class Opening:
             surroundings=where.surroundings,
         )
         try:
-            version, may = await asyncio.gather(fetch_version(client), rights(client, names=_RIGHTS))
+            version, may = await asyncio.gather(
+                fetch_version(client, timeout=_PATIENCE), rights(client, names=_RIGHTS, timeout=_PATIENCE)
+            )
             require_v1(version)
             identity = self._identity if self._identity else await asyncio.to_thread(load_identity)
         except BaseException:
