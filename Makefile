@@ -22,8 +22,7 @@ $(BIN)/python:
 
 $(VENV)/.demo: pyproject.toml tools/hatch_build.py $(FRONT) | $(BIN)/python
 	$(BIN)/python -m pip install -q -e '.[demo]'
-	$(BIN)/jupyter labextension develop --overwrite . > /dev/null 2>&1
-	$(BIN)/jupyter server extension enable --sys-prefix jupyter_dra > /dev/null 2>&1
+	$(BIN)/python tools/develop.py
 	@touch $@
 
 $(VENV)/.test: $(VENV)/.demo
