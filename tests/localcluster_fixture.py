@@ -160,11 +160,14 @@ def start_local_cluster(
     Args:
         tmp_path: folder of the cluster and working directory of its pods; None makes a short one.
         inventories: packaged names or files.
-        options: further fields of ``UpOptions``.
+        options: further fields of ``UpOptions``; ``folder`` puts the cluster elsewhere.
 
     The cluster also ends with the calling process, however that ends.
     """
-    folder = tmp_path / "cluster" if tmp_path is not None else Path(tempfile.mkdtemp(prefix="jdc-"))
+    if given := options.pop("folder", None):
+        folder = Path(given)
+    else:
+        folder = tmp_path / "cluster" if tmp_path is not None else Path(tempfile.mkdtemp(prefix="jdc-"))
     chosen = {
         "workdir": str(tmp_path or folder),
         "allow_root": hasattr(os, "geteuid") and os.geteuid() == 0,
@@ -172,7 +175,7 @@ def start_local_cluster(
         **options,
     }
     status = lifecycle.up(lifecycle.UpOptions(devices=tuple(inventories), folder=str(folder), **chosen))
-    return LocalCluster(Path(status["kubeconfig"]), folder, status, owns_dir=tmp_path is None)
+    return LocalCluster(Path(status["kubeconfig"]), folder, status, owns_dir=tmp_path is None and not given)
 
 
 @pytest.fixture
