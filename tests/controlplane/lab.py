@@ -54,19 +54,19 @@ class Lab(LocalCluster):
         del status
         return dict(json.loads(text)) if text.startswith("{") else {"text": text}
 
-    def allow(self, user: str, namespace: str, *audiences: str) -> None:
-        """Give a user what ``jupyter dra rbac`` prints for each audience."""
-        for audience in audiences:
-            who = {"kind": "User", "name": user}
-            for item in rbac(audience, namespace=namespace, subject=who)["items"]:
-                name = item["metadata"]["name"]
-                if item["kind"] == "ClusterRoleBinding":
-                    item["metadata"]["name"] = f"{name}-{user}"
-                scope = (
-                    f"/namespaces/{item['metadata']['namespace']}" if "namespace" in item["metadata"] else ""
-                )
-                status, answer = self.plane.call("POST", f"{_RBAC}{scope}/{item['kind'].lower()}s", item)
-                assert status in (201, 409), answer
+    def allow(self, user: str, namespace: str, audience: str, *kinds: str) -> None:
+        """Give a user what ``jupyter dra rbac`` prints for an audience; only those kinds of objects, if any are named."""
+        who = {"kind": "User", "name": user}
+        for item in rbac(audience, namespace=namespace, subject=who)["items"]:
+            if kinds and item["kind"] not in kinds:
+                continue
+            name = item["metadata"]["name"]
+            if item["kind"].endswith("Binding"):
+                item["metadata"]["name"] = f"{name}-{user}"
+            home = item["metadata"].get("namespace")
+            scope = f"/namespaces/{home}" if home else ""
+            status, answer = self.plane.call("POST", f"{_RBAC}{scope}/{item['kind'].lower()}s", item)
+            assert status in (201, 409), answer
 
 
 def start_lab(plane: ControlPlane, inventory: str = "dgx-h100") -> Lab:
