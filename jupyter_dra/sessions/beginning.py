@@ -83,6 +83,7 @@ async def check(ctx: Context, session: LiveSession, *, wait: float | None) -> No
         session.predicted = frozenset((d["driver"], d["pool"], d["device"]) for d in places)
         if plan["verdict"] == "busy":
             session.set_state("waiting")
+    session.price = await ctx.inventory.price_of(wish.tier)
     if isinstance(wish.claim, str):
         if session.template is None:
             session.claim_name = wish.claim

@@ -162,6 +162,20 @@ class InventoryFeed:
         slices = (obj for source in self._sources if source.kind == "ResourceSlice" for obj in source)
         return self._book.describe(slices, driver, pool, device)
 
+    async def price_of(self, tier: str | None) -> dict[str, Any] | None:
+        """What the administrator says the tier costs (``amount``, ``currency``, ``per``); None when nothing."""
+        if tier is None or not self._loaded:
+            return None
+        tiers, namespace = self.tiers, self.client.namespace
+
+        def find(inventory: Inventory) -> dict[str, Any] | None:
+            for row in inventory.tiers(tiers, namespace=namespace):
+                if row["name"] == tier:
+                    return dict(row["price"]) if row.get("price") else None
+            return None
+
+        return await self.ask(find)
+
     async def learn_template(self, name: str, namespace: str) -> None:
         """Give the planner a claim template, which no watch of ours brings; raises NotFoundError."""
         await self.load()

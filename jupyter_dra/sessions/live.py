@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from decimal import Decimal
 from typing import Any
 
 from ..claims import Requirement
@@ -190,6 +191,16 @@ class LiveSession:
         """Wake whoever waits for a change of this session's objects."""
         self.touched.set()
 
+    def _price_so_far(self) -> dict[str, Any] | None:
+        """The tier's price, with what this session has cost until now (the device is held from its allocation)."""
+        if not self.price:
+            return None
+        since = self.steps["allocated"].ended_at
+        until = self.ended.device_returned_at if self.ended else None
+        seconds = 0.0 if since is None else (until or self.clock()) - since
+        cost = Decimal(str(self.price["amount"])) * Decimal(int(seconds)) / 3600
+        return {**self.price, "so_far": str(cost.quantize(Decimal("0.01")))}
+
     def record(self) -> SessionRecord:
         idle = [k.idle_since for k in self.kernels if not k.gone]
         idle_since = max((at for at in idle if at is not None), default=None) if all(idle) else None
@@ -213,7 +224,7 @@ class LiveSession:
             wait=self.wait,
             lease=replace(self.lease, idle_since=idle_since),
             usage=self.usage,
-            price=self.price,
+            price=self._price_so_far(),
             ready_at=self.ready_at,
             ended=self.ended,
             simulated=self.simulated,

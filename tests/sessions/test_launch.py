@@ -297,3 +297,25 @@ def test_errors_are_ours(place: Place) -> None:
     with pytest.raises(DRAError) as caught:
         service.loop.call(service.launch({"tire": "x"}))
     assert "tier" in (caught.value.next_step or caught.value.message)
+
+
+def test_a_tier_with_a_price_says_what_the_session_has_cost(place: Place) -> None:
+    path = "/apis/resource.k8s.io/v1/deviceclasses"
+    name = f"priced-{place.namespace}"
+    made = {
+        "apiVersion": "resource.k8s.io/v1",
+        "kind": "DeviceClass",
+        "metadata": {"name": name, "annotations": {"jupyter-dra.dev/price-per-hour": "7200.00 EUR"}},
+        "spec": {"selectors": [{"cel": {"expression": "device.driver == 'gpu.nvidia.com'"}}]},
+    }
+    place.cluster.request("POST", path, made)
+    service = place.service()
+    session_id = launched(service, {"tier": name})
+
+    def cost() -> float:
+        price = service.loop.call(service.get(session_id)).as_dict()["price"]
+        assert price["currency"] == "EUR"
+        return float(price["so_far"])
+
+    place.cluster.wait(lambda: cost() >= 2.0, deadline=10)
+    place.cluster.request("DELETE", f"{path}/{name}")
