@@ -20,7 +20,9 @@ def main() -> None:
     link.symlink_to(ROOT / "jupyter_dra" / "labextension", target_is_directory=True)
     config = Path(sys.prefix) / "etc" / "jupyter" / "jupyter_server_config.d"
     config.mkdir(parents=True, exist_ok=True)
-    shutil.copyfile(ROOT / "jupyter-config" / "server-config" / "jupyter_dra.json", config / "jupyter_dra.json")
+    shutil.copyfile(
+        ROOT / "jupyter-config" / "server-config" / "jupyter_dra.json", config / "jupyter_dra.json"
+    )
 
 
 if __name__ == "__main__":
