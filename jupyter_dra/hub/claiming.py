@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import secrets
+import time
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -182,10 +183,31 @@ class ServerClaims:
         }
         for claim in self._manifests.values():
             body = {**claim, "metadata": {**claim["metadata"], "ownerReferences": [owner]}}
-            made = await self._api(
-                "create_namespaced_custom_object", "resourceclaims", body, field_validation="Strict"
-            )
+            made = await self._make(body, owner["uid"])
             self._uids[claim["metadata"]["name"]] = made["metadata"]["uid"]
+
+    async def _make(self, body: dict[str, Any], owner: str) -> dict[str, Any]:
+        """Create a claim; an answer that was lost is asked for again, and what is ours by its owner is taken."""
+        end = time.monotonic() + self._spawner.k8s_api_request_retry_timeout
+        while True:
+            try:
+                return await self._api(
+                    "create_namespaced_custom_object", "resourceclaims", body, field_validation="Strict"
+                )
+            except TimeoutError:
+                if time.monotonic() > end:
+                    raise said("The cluster did not answer in time.", 504) from None
+            except ApiException as error:
+                name = body["metadata"]["name"]
+                made = (
+                    await self._get("resourceclaims", self._spawner.namespace, name)
+                    if error.status == 409
+                    else None
+                )
+                owners = (made or {}).get("metadata", {}).get("ownerReferences") or ()
+                if made is None or owner not in [one["uid"] for one in owners]:
+                    raise
+                return made
 
     async def delete(self) -> None:
         """Delete our claims by uid: nobody's claim of the same name goes with them."""
@@ -200,6 +222,9 @@ class ServerClaims:
             except ApiException as error:
                 if error.status not in (404, 409):
                     raise
+            except TimeoutError:
+                # The pod owns it: it goes anyway.
+                self._spawner.log.warning("No answer to the deletion of claim %s", name)
             self._uids.pop(name, None)
 
     def seen(self) -> list[dict[str, Any]]:
@@ -278,8 +303,5 @@ class ServerClaims:
     async def _api(self, method: str, plural: str, *args: Any, **more: Any) -> dict[str, Any]:
         api = shared_client("CustomObjectsApi")
         call = getattr(api, method)(GROUP, "v1", self._spawner.namespace, plural, *args, **more)
-        try:
-            answer: dict[str, Any] = await asyncio.wait_for(call, self._spawner.k8s_api_request_timeout)
-        except TimeoutError as error:
-            raise said("The cluster did not answer in time.", 504) from error
+        answer: dict[str, Any] = await asyncio.wait_for(call, self._spawner.k8s_api_request_timeout)
         return answer

@@ -18,6 +18,7 @@ _QUIET = frozenset(
     {"FailedScheduling", "TriggeredScaleUp", "NotTriggerScaleUp", "FailedScaleUp", "Scheduled", "Pulled"}
 )
 _MOST_PROGRESS = 90
+_NO_ROOM = "Waiting for room on a node."
 
 
 class Start:
@@ -74,7 +75,10 @@ class Start:
         if scaling:
             spawner.log.warning("%s: %s", spawner._log_name, scaling)
             return f"No device became free within {words.duration(seconds)}. {scaling}"
-        why = await spawner.server_claims.waiting_words()
+        why = await self._waiting()
+        if why == _NO_ROOM:
+            warning = words.last_warning(spawner.events)
+            return f"No node had room for the server within {words.duration(seconds)}.{warning}"
         kept = why.partition(" It goes on by itself")[0].removeprefix("Waiting: ")
         return f"No device became free within {words.duration(seconds)}. {kept}".strip()
 
@@ -130,4 +134,8 @@ class Start:
         scaling = words.scaling(spawner.events, time.monotonic() - self.begun)
         if scaling:
             return scaling
-        return await spawner.server_claims.waiting_words() if unscheduled else ""
+        said = str(unscheduled[-1].get("message")) if unscheduled else ""
+        if "cannot allocate all claims" in said:
+            return await spawner.server_claims.waiting_words()
+        # Between the pod and its claim the scheduler misses the claim for a moment.
+        return _NO_ROOM if said and "claim" not in said else ""

@@ -97,7 +97,8 @@ def impossible(plan: Mapping[str, Any], tier: str) -> str:
     """Why a server can never start, with the reasons of the plan, or what is wrong with the request."""
     if plan["findings"]:
         return " ".join(str(one["message"]) for one in plan["findings"] if one["severity"] == "error")
-    reasons = "; ".join(str(reason["message"]) for reason in plan["reasons"])
+    # Who holds what is no reason here, and nobody's business.
+    reasons = "; ".join(str(one["message"]) for one in plan["reasons"] if one["code"] != "taken")
     return f"Not possible here: no node has {tier} as asked, even with everything free. {reasons}".strip()
 
 

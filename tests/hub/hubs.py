@@ -70,6 +70,8 @@ c.KubeSpawner.cpu_guarantee = 0.01
 c.KubeSpawner.mem_guarantee = "1M"
 c.KubeSpawner.poll_interval = 1
 c.DRASpawner.launch_timeout = 60
+# Tests run on busy machines.
+c.KubeSpawner.k8s_api_request_timeout = 10
 """
 
 

@@ -157,7 +157,9 @@ def test_twenty_starts_by_api_at_once_stay_within_the_limit(hub: Hub, cluster: L
         return [] if pending else [name for name, one in servers.items() if one["ready"]]
 
     names = wait_for(running)
-    assert len(names) == 2
+    assert len(names) == 2, [
+        line for line in hub.log.splitlines() if "quin" in line and line[:2] in ("[E", "[W")
+    ]
     for name in names:
         hub.stop_server("quin", name)
     wait_for(lambda: gone(cluster, "quin"))

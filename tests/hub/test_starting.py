@@ -212,6 +212,23 @@ def test_a_limit_range_or_quota_ends_the_start_at_once_and_leaves_no_claim(
     stories.run(story)
 
 
+def test_a_server_too_big_for_every_node_is_not_told_to_wait_for_a_device(
+    stories: Stories, cluster: LocalCluster
+) -> None:
+    async def story() -> None:
+        one = spawner("ira", cpu_guarantee=5000, wait_timeout=3)
+        starting = asyncio.ensure_future(start(one, {"tier": "small"}))
+        texts = await messages(one)
+        assert "Waiting for room on a node." in texts and not any("taken" in text for text in texts), texts
+        with pytest.raises(web.HTTPError) as caught:
+            await starting
+        assert message(caught).startswith("No node had room for the server within 3 s.")
+        await one.stop()
+        await settle(cluster, "ira")
+
+    stories.run(story)
+
+
 def test_an_evicted_server_is_told_as_such_and_can_start_again(
     stories: Stories, cluster: LocalCluster
 ) -> None:
@@ -347,5 +364,26 @@ def test_forty_people_share_eight_devices(stories: Stories, cluster: LocalCluste
             if text.startswith(begin):
                 return text
         raise AssertionError("it did not wait")
+
+    stories.run(story)
+
+
+def test_a_lost_answer_makes_no_second_claim(stories: Stories, cluster: LocalCluster) -> None:
+    async def story() -> None:
+        one = spawner("jil")
+        ask, lost = one.server_claims._api, []
+
+        async def losing(method: str, *args: Any, **more: Any) -> Any:
+            answer = await ask(method, *args, **more)
+            if method.startswith("create") and not lost:
+                lost.append(answer)
+                raise TimeoutError
+            return answer
+
+        one.server_claims._api = losing  # type: ignore[method-assign]
+        await start(one, {"tier": "small"})
+        assert len(lost) == 1 and len(claims(cluster, "jil")) == 1
+        await one.stop()
+        await settle(cluster, "jil")
 
     stories.run(story)

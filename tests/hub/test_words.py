@@ -176,3 +176,13 @@ def test_reservations_count_until_they_are_given_back() -> None:
     reserved.give_back("ada", "b")
     assert reserved.over("ada", {}) == {"a": 1}
     assert reserved.over("bob", {}) == {}
+
+
+@pytest.mark.threat("T48")
+def test_an_impossible_request_names_nobody() -> None:
+    reasons = [
+        {"code": "memory", "message": "6 less than 80 GB"},
+        {"code": "taken", "message": "2 taken · 2 by sentinel"},
+    ]
+    told = words.impossible({"findings": [], "reasons": reasons}, "Small GPU")
+    assert told.endswith("6 less than 80 GB") and "sentinel" not in told
