@@ -277,16 +277,21 @@ async def ensure_created(
     """
     kind, meta = str(obj["kind"]), obj["metadata"]
     patience = CREATE_PATIENCE if timeout is None else timeout
-    deadline, pause, unsure = time.monotonic() + patience, 0.05, False
+    deadline, pause, unsure, asked_again = time.monotonic() + patience, 0.05, False, False
     while True:
         try:
             return await client.create(obj)
         except ClusterError as error:
-            if not (error.params.get("lost") or error.params.get("status") in (500, 502, 503, 504)):
+            faulty = error.params.get("lost") or error.params.get("status") in (500, 502, 503, 504)
+            if not faulty and (error.code != "forbidden" or asked_again):
                 raise
             if time.monotonic() + pause > deadline:
                 raise
-            unsure = True
+            if faulty:
+                unsure = True
+            else:
+                # An API server that has just started refuses everybody until it has read its roles.
+                asked_again = await _knows_roles(client)
         except ConflictError as error:
             if error.code != "exists" or not unsure:
                 raise
@@ -296,6 +301,15 @@ async def ensure_created(
             return found
         await asyncio.sleep(pause * random.uniform(0.5, 1.0))
         pause = min(pause * 2, 2.0)
+
+
+async def _knows_roles(client: KubeClient) -> bool:
+    """Whether the server grants what every authenticated user may do (role ``system:discovery``)."""
+    try:
+        await client.request("GET", "/version")
+    except ClusterError as error:
+        return error.code != "forbidden"
+    return True
 
 
 async def _mine(client: KubeClient, kind: str, meta: Mapping[str, Any], proof: str) -> dict[str, Any] | None:

@@ -24,6 +24,8 @@ Change = tuple[str, Object]
 WATCH_SECONDS = 300
 SILENCE = 90.0
 _BACKOFF_FIRST, _BACKOFF_MOST = 0.1, 30.0
+_STEADY = 5.0
+_REFUSED_AGAIN = 6
 _QUEUE_LIMIT = 10_000
 
 
@@ -225,11 +227,12 @@ class WatchCache:
     async def _run(self) -> None:
         failures = 0
         while True:
+            began = time.monotonic()
             try:
                 if self._version is None:
                     await self._list()
-                failures = 0
                 await self._watch()
+                failures = 0
             except ConflictError as error:
                 if error.code != "expired":
                     raise
@@ -238,9 +241,9 @@ class WatchCache:
                 await asyncio.sleep(random.uniform(0, 0.5) if failures else 0)
                 failures += 1
             except DRAError as error:
-                failures += 1
+                failures = 1 if time.monotonic() - began > _STEADY else failures + 1
                 self._stale(error)
-                await asyncio.sleep(_backoff(failures, error))
+                await asyncio.sleep(_backoff(failures, error, had_rights=self._listed.is_set()))
 
     def _stale(self, error: DRAError) -> None:
         if self.fresh or self.error is None:
@@ -323,7 +326,13 @@ def _version(obj: Mapping[str, Any]) -> str | None:
     return value if isinstance(value, str) else None
 
 
-def _backoff(failures: int, error: DRAError) -> float:
-    if error.code in ("forbidden", "unauthorized", "unsupported", "not-found"):
+def _backoff(failures: int, error: DRAError, *, had_rights: bool) -> float:
+    """Seconds until the next try.
+
+    A refusal is final, unless the watch had the right before: an API server that has just started refuses everybody
+    until it has read its roles, which takes some seconds.
+    """
+    refused = error.code in ("forbidden", "unauthorized", "unsupported", "not-found")
+    if refused and (not had_rights or failures > _REFUSED_AGAIN):
         return 60.0
     return float(min(_BACKOFF_FIRST * 2 ** (failures - 1), _BACKOFF_MOST)) * random.uniform(0.5, 1.0)

@@ -70,6 +70,21 @@ def test_a_creation_whose_answer_was_lost_is_recognized_by_its_proof(run: Any, c
     run(test)
 
 
+def test_a_creation_is_asked_again_once_when_refused_by_a_server_that_may_just_have_started(run: Any) -> None:
+    async def test(client: KubeClient) -> None:
+        wish = {"fail": {"status": 403, "verb": "create", "resource": "configmaps", "count": 1}}
+        await client.request("POST", "/jupyter-dra/faults", body=wish)
+        assert await ensure_created(client, config_map("again", proof="secret-1"), proof="proof")
+        await client.delete("ConfigMap", "again")
+        await client.request("POST", "/jupyter-dra/faults", body={"fail": {**wish["fail"], "count": 9}})
+        with pytest.raises(ClusterError) as caught:
+            await ensure_created(client, config_map("again", proof="secret-1"), proof="proof")
+        assert caught.value.code == "forbidden"
+        await client.request("DELETE", "/jupyter-dra/faults")
+
+    run(test)
+
+
 @pytest.mark.threat("T30")
 def test_a_squatted_name_is_never_used(run: Any) -> None:
     async def test(client: KubeClient) -> None:

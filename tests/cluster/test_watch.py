@@ -51,6 +51,21 @@ def test_a_cut_watch_goes_on_without_a_new_list(run: Any) -> None:
     run(test)
 
 
+def test_a_watch_that_had_the_right_is_not_put_off_by_a_server_that_just_started(run: Any) -> None:
+    """Until it has read its roles, an API server refuses everybody."""
+
+    async def test(client: KubeClient) -> None:
+        cache = await WatchCache(client, "ConfigMap", "default").ready()
+        await client.request("POST", FAULTS, body={"fail": {"status": 403, "count": 3, "verb": "watch"}})
+        await client.request("POST", FAULTS, body={"drop_watches": True})
+        await client.create(config_map("w-roles"))
+        await cache.wait_object("w-roles", lambda obj: obj, 10)
+        await client.delete("ConfigMap", "w-roles")
+        await cache.close()
+
+    run(test)
+
+
 def test_an_outdated_watch_lists_once_and_tells_the_difference(run: Any) -> None:
     async def test(client: KubeClient) -> None:
         await client.create(config_map("w-old"))

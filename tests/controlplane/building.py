@@ -56,7 +56,10 @@ class Acceptance:
     problems: list[str] = field(default_factory=list)
 
     def __str__(self) -> str:
-        return f"  {self.accepted} of {self.asked} accepted; {self.equal} of {self.asked} read back equal ({self.created} created for real)"
+        return (
+            f"  {self.accepted} of {self.asked} accepted; {self.equal} of {self.asked} read back equal"
+            f" ({self.created} created for real)"
+        )
 
 
 def requirement(rnd: Random) -> dict[str, Any]:

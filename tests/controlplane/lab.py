@@ -55,7 +55,7 @@ class Lab(LocalCluster):
         return dict(json.loads(text)) if text.startswith("{") else {"text": text}
 
     def allow(self, user: str, namespace: str, audience: str, *kinds: str) -> None:
-        """Give a user what ``jupyter dra rbac`` prints for an audience; only those kinds of objects, if any are named."""
+        """Give a user what ``jupyter dra rbac`` prints for an audience, or only the named kinds of it."""
         who = {"kind": "User", "name": user}
         for item in rbac(audience, namespace=namespace, subject=who)["items"]:
             if kinds and item["kind"] not in kinds:

@@ -94,7 +94,8 @@ class ControlPlane:
             "controllers",
             [binary, "controllers", f"--kubeconfig={kubeconfig}", "--leader-elect=false", "--secure-port=0",
              f"--service-account-private-key-file={self.folder / 'sa.key'}",
-             f"--root-ca-file={self.folder / 'certs' / 'apiserver.crt'}", f"--controllers={','.join(self.controllers)}"],
+             f"--root-ca-file={self.folder / 'certs' / 'apiserver.crt'}",
+             f"--controllers={','.join(self.controllers)}"],
         )  # fmt: skip
         account = "/api/v1/namespaces/default/serviceaccounts/default"
         self.wait("the default service account", lambda: "metadata" in self.get(account))

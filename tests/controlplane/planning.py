@@ -99,7 +99,7 @@ def compare(plane: ControlPlane, rnd: Random, count: int) -> Agreement:
 
 
 def likely(rnd: Random, number: int) -> Cell:
-    """A random cell whose pod's claims were drawn until a plan says what chance wished for, so that all answers occur."""
+    """A random cell whose claims were drawn until a plan says what chance wished for: all answers occur."""
     wish = rnd.choices(("fits", "busy", "impossible", "invalid", None), (45, 25, 15, 5, 10))[0]
     one = cell(rnd, number)
     for _ in range(12):
