@@ -1,4 +1,4 @@
-"""Put into this environment what an editable install leaves out: the built front end (as a link) and the server's switch."""
+"""Put into this environment what an editable install leaves out: the front end (a link) and the server's switch."""
 
 from __future__ import annotations
 
