@@ -38,7 +38,7 @@ setup: $(VENV)/.test ## the environment for work on the project
 
 .PHONY: test
 test: $(VENV)/.test ## every test that needs no browser and no Go
-	$(PYTEST) -q -m "not browser" $(TESTS)
+	$(PYTEST) -q -m "not controlplane" $(TESTS)
 	$(JLPM) install --immutable
 	$(JLPM) test
 
@@ -60,7 +60,7 @@ format: $(VENV)/.test ## put the code into the project's form
 
 .PHONY: test-ui
 test-ui: $(VENV)/.test ## stories in Chromium (needs the chromium command)
-	$(PYTEST) -q -m browser tests/ui
+	PATH="$(NODE_PATH)$(BIN):$$PATH" PYTHON=$(BIN)/python node --test tests/ui/*.test.mjs
 
 .PHONY: examples
 examples: $(VENV)/.test ## run the example notebooks on the local cluster
@@ -84,7 +84,7 @@ bench-planner: $(VENV)/.test ## plans over up to 10,000 nodes
 
 .PHONY: screenshots
 screenshots: $(VENV)/.test ## pictures of the interface in light and dark, into ui-artifacts/
-	PATH="$(BIN):$(NODE_PATH)$$PATH" $(BIN)/python -m tests.ui.screenshots
+	PATH="$(NODE_PATH)$(BIN):$$PATH" PYTHON=$(BIN)/python node tests/ui/screenshots.mjs --out ui-artifacts
 
 .PHONY: clean
 clean: ## remove everything that was built
