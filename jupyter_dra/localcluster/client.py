@@ -28,9 +28,7 @@ MERGE_PATCH = "application/merge-patch+json"
 STRATEGIC_PATCH = "application/strategic-merge-patch+json"
 
 _READ_CHUNK = 1 << 18
-_CLOSING_TURNS = (
-    5  # turns of the loop that an aborted TLS connection, or one in its handshake, needs to be gone
-)
+_FAREWELL_SECONDS = 0.05  # for the TLS farewell of a request that was cancelled; else its socket stays open
 
 
 class ApiError(DRAError):
@@ -102,8 +100,8 @@ class Client:
         if self._session is not None:
             await self._session.close()
             self._session = None
-            for _ in range(_CLOSING_TURNS):
-                await asyncio.sleep(0)
+            if self._tls is not None:
+                await asyncio.sleep(_FAREWELL_SECONDS)
 
     def _open(self) -> aiohttp.ClientSession:
         if self._session is None:

@@ -5,12 +5,10 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from jupyter_dra.localcluster.certificates import Authority, write_pki
 from tests.controlplane.build import CannotBuild, program
 from tests.controlplane.plane import ControlPlane
 from tests.localcluster_fixture import claim_manifest, pod_manifest, start_node_agent, template_manifest
@@ -22,30 +20,13 @@ CLAIMS = "/apis/resource.k8s.io/v1/namespaces/default/resourceclaims"
 TEMPLATES = "/apis/resource.k8s.io/v1/namespaces/default/resourceclaimtemplates"
 
 
-class PlaneWithKubelets(ControlPlane):
-    """A control plane that shows its kubelets the client certificate of ``pki``."""
-
-    pki: Path
-
-    def _apiserver_flags(self, client: int, secure: int) -> list[str]:
-        pair = self.pki / "apiserver-kubelet-client"
-        return [
-            *super()._apiserver_flags(client, secure),
-            f"--kubelet-client-certificate={pair}.crt",
-            f"--kubelet-client-key={pair}.key",
-        ]
-
-
 @pytest.fixture(scope="module")
-def plane(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
+def plane() -> Iterator[ControlPlane]:
     try:
         program()
     except CannotBuild as reason:
         pytest.fail(str(reason))
-    running = PlaneWithKubelets()
-    running.pki = tmp_path_factory.mktemp("kubelet") / "pki"
-    write_pki(running.pki, Authority.create())
-    with running:
+    with ControlPlane() as running:
         agent = start_node_agent(running.kubeconfig("admin"), running.pki)
         try:
             yield running
