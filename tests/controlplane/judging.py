@@ -153,3 +153,13 @@ def judge(sample: Sample) -> Judgment:
     if first == 400:
         return Judgment(first, frozenset(_QUOTED_FIELD.findall(text)), text)
     return Judgment(first, frozenset(finding.path for finding in at_once), text)
+
+
+def prepare(plane: ControlPlane) -> None:
+    """Make the namespace whose label allows admin access, and wait for its service account."""
+    label = {"resource.kubernetes.io/admin-access": "true"}
+    namespace = {"metadata": {"name": "privileged", "labels": label}}
+    status, answer = plane.call("POST", url("Namespace", "v1"), namespace)
+    assert status in (201, 409), answer
+    account = "/api/v1/namespaces/privileged/serviceaccounts/default"
+    plane.wait("the account", lambda: plane.get(account)["kind"] == "ServiceAccount")

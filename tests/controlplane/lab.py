@@ -47,6 +47,19 @@ class Lab(LocalCluster):
         if self.agent.stdout is not None:
             self.agent.stdout.close()
 
+    def await_nodes(self) -> None:
+        """Wait until the agent's nodes take pods."""
+        assert self.agent.stdout is not None
+        line = self.agent.stdout.readline()
+        assert line, (self.plane.folder / "agent.log").read_text()[-2000:]
+        nodes = json.loads(line)["nodes"]
+
+        def schedulable() -> bool:
+            found = [self.get("nodes", name) for name in nodes]
+            return all(node and not node["spec"].get("taints") for node in found)
+
+        self.wait(schedulable)
+
     def request(
         self, method: str, path: str, body: Any = None, *, content_type: str = "application/json"
     ) -> Object:
@@ -84,17 +97,12 @@ def start_lab(plane: ControlPlane, inventory: str = "dgx-h100") -> Lab:
     command += ["--missing-image", "*:missing", "--allow-root"]
     with open(plane.folder / "agent.log", "ab") as log:
         agent = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log)
-    assert agent.stdout is not None
-    line = agent.stdout.readline()
-    assert line, (plane.folder / "agent.log").read_text()[-2000:]
-    nodes = json.loads(line)["nodes"]
     lab = Lab(plane.kubeconfig("admin"), plane.folder, {"name": "plane"}, plane=plane, agent=agent)
-
-    def schedulable() -> bool:
-        found = [lab.get("nodes", name) for name in nodes]
-        return all(node and not node["spec"].get("taints") for node in found)
-
-    lab.wait(schedulable)
+    try:
+        lab.await_nodes()
+    except BaseException:
+        lab.stop()
+        raise
     return lab
 
 
@@ -139,7 +147,5 @@ def fresh_namespace(lab: Lab) -> str:
     lab.request("POST", "/api/v1/namespaces", {"metadata": {"name": namespace}})
     lab.allow("scientist", namespace, "user")
     account = f"/api/v1/namespaces/{namespace}/serviceaccounts/default"
-    lab.wait(
-        lambda: "metadata" in lab.request("GET", account) and "uid" in lab.request("GET", account)["metadata"]
-    )
+    lab.wait(lambda: lab.request("GET", account)["kind"] == "ServiceAccount")
     return namespace

@@ -167,7 +167,7 @@ def _move(rnd: Random, broken: Object, places: list[Steps]) -> str | None:
 
 def _mistype(rnd: Random, broken: Object, places: list[Steps]) -> str:
     place = rnd.choice(places)
-    fresh = rnd.choice(
+    fresh: Any = rnd.choice(
         (1, "text", True, [], {}, None, 1.5, [1], {"a": 1}, -1, "", 2**40, ["a"], [None], [{}])
     )
     _at(broken, place[:-1])[place[-1]] = copy.deepcopy(fresh)

@@ -98,7 +98,7 @@ class ControlPlane:
              f"--controllers={','.join(self.controllers)}"],
         )  # fmt: skip
         account = "/api/v1/namespaces/default/serviceaccounts/default"
-        self.wait("the default service account", lambda: "metadata" in self.get(account))
+        self.wait("the default service account", lambda: self.get(account)["kind"] == "ServiceAccount")
 
     def _apiserver_flags(self, client: int, secure: int) -> list[str]:
         flags = {

@@ -114,7 +114,7 @@ def _set_up(plane: ControlPlane, cells: list[Cell]) -> None:
     made = [{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE, "labels": label}}]
     many(lambda one: _create(plane, one), made + device_classes(), 1)
     account = f"/api/v1/namespaces/{NAMESPACE}/serviceaccounts/default"
-    plane.wait("the account", lambda: "metadata" in plane.get(account))
+    plane.wait("the account", lambda: plane.get(account)["kind"] == "ServiceAccount")
 
     def node(one: Object) -> None:
         made = ready(_create(plane, one))
@@ -188,7 +188,7 @@ def _judge(plane: ControlPlane, one: Cell, plan: Plan, pod: Object, outcome: Agr
                 f"{one.name}: {[r['message'] for r in plan.reasons]} but {_message(pod)}"
             )
         return True
-    predicted = next((entry["devices"] for entry in plan.nodes if entry["name"] == node), [])
+    predicted: list[Object] = next((entry["devices"] for entry in plan.nodes if entry["name"] == node), [])
     ours = sorted((d["claim"], d["request"], d["driver"], d["pool"], d["device"]) for d in predicted)
     theirs = []
     for index, claim in enumerate(one.claims):

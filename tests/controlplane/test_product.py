@@ -9,11 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from jupyter_client import BlockingKernelClient
+from jupyter_client.blocking import BlockingKernelClient
 
 from jupyter_dra.checker import check
 from jupyter_dra.cli.main import main
 from jupyter_dra.errors import ClusterError, DRAError, SessionEnded
+from jupyter_dra.kernels.credentials import PodCredentials
 from jupyter_dra.kernels.relay import Relay
 from jupyter_dra.sessions import SessionPolicy, Sessions, Where
 from tests.kernels.test_podside import run
@@ -44,12 +45,13 @@ def kernel_of(service: Sessions, session_id: str) -> Iterator[BlockingKernelClie
     async def open_relay() -> Relay:
         relay = Relay(handle.kernel_id)
         await relay.open()
+        assert isinstance(handle.credentials, PodCredentials)
         relay.retarget(handle.target, handle.credentials)
         return relay
 
     relay = service.loop.call(open_relay())
     client = BlockingKernelClient()
-    client.load_connection_info(relay.connection_info())
+    client.load_connection_info(relay.connection_info())  # type: ignore[arg-type]
     client.start_channels()
     try:
         # A client's own wait trusts the heartbeat and gives up on slow starts.
@@ -65,7 +67,13 @@ def kernel_of(service: Sessions, session_id: str) -> Iterator[BlockingKernelClie
 def end(service: Sessions, session_id: str) -> str:
     """Stop a session and return the code of its end."""
     service.loop.call(service.stop(session_id))
-    return str(service.loop.call(service.ended(session_id), 40).ended.code)
+    return code_of_end(service, session_id)
+
+
+def code_of_end(service: Sessions, session_id: str) -> str:
+    ended = service.loop.call(service.ended(session_id), 60).ended
+    assert ended is not None
+    return str(ended.code)
 
 
 def devices_of(place: LabPlace, claim: str) -> list[str]:
@@ -197,8 +205,7 @@ def test_a_device_taint_that_evicts_ends_the_session_with_that_reason(place: Lab
     made = place.lab.request("POST", RULES, rule)
     assert made["kind"] == "DeviceTaintRule", made
     try:
-        ended = service.loop.call(service.ended(session_id), 60).ended
-        assert ended.code in ("device-unhealthy", "evicted"), ended
+        assert code_of_end(service, session_id) in ("device-unhealthy", "evicted")
         place.cluster.wait(place.empty, deadline=20)
     finally:
         place.lab.request("DELETE", f"{RULES}/{place.namespace}")
@@ -216,7 +223,7 @@ def test_a_kernel_survives_a_restart_of_the_api_server_and_its_end_is_seen_after
     assert service.loop.call(service.get(session_id), 30).state == "running"
     # All watches were cut; what happens now must be noticed all the same.
     place.lab.request("DELETE", f"/api/v1/namespaces/{place.namespace}/pods/{session_id}-0")
-    assert service.loop.call(service.ended(session_id), 60).ended.code == "pod-deleted"
+    assert code_of_end(service, session_id) == "pod-deleted"
     place.cluster.wait(place.empty, deadline=20)
 
 
