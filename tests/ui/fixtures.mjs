@@ -175,7 +175,7 @@ export const impossible = plan({
   reasons: [
     { code: 'kind', devices: 6144, params: { kinds: ['nic', 'tpu', 'cpu'] }, message: '' },
     { code: 'memory', devices: 28400, params: { asked_bytes: 141e9, nearest: { label: 'H100 80 GB', bytes: 85520809984 } }, message: '' },
-    { code: 'condition', devices: 3200, params: { field: 'compute_capability', asked: 'NVIDIA Hopper or newer', nearest: { label: 'MI300X 192 GB' } }, message: '' },
+    { code: 'condition', devices: 3200, params: { field: 'compute_capability', asked: '>=9.0', nearest: { label: 'MI300X 192 GB' } }, message: '' },
     { code: 'out-of-service', devices: 400, params: {}, message: '' },
     { code: 'partner', devices: 1856, params: { partner: 'RDMA card', align: 'pcieRoot', label: 'H200', nodes: 232 }, message: '' }
   ],
@@ -214,7 +214,7 @@ export const invalid = plan({
   verdict: 'invalid',
   launch: { can: 'no', code: 'invalid', params: {} },
   requirement: { where: ['device.attributes["gpu.nvidia.com"].memory >= "16Gi"'] },
-  findings: [{ code: 'cel', severity: 'error', path: 'spec.devices.requests[0].exactly.selectors[0].cel.expression', message: 'Memory is a capacity, not an attribute.', fix: 'write it as a capacity' }]
+  findings: [{ code: 'cel-compile', severity: 'error', path: 'spec.devices.requests[0].exactly.selectors[0].cel.expression', message: 'Memory is a capacity, not an attribute.', fix: 'write it as a capacity' }]
 });
 
 export const fromZero = plan({
@@ -226,7 +226,7 @@ export const fromZero = plan({
 });
 
 export const limit = plan({
-  launch: { can: 'no', code: 'limit', params: { allowed: 2, held: 2, sessions: ['bert-train', 'slice-demo'] } }
+  launch: { can: 'no', code: 'limit', params: { limit: 2, held: 2, names: ['bert-train', 'slice-demo'] } }
 });
 
 const device = (name, node, label, change = {}) => ({
@@ -407,7 +407,7 @@ export const waitingList = {
     waits('mira', 'ft-large', 'never', 72, { count: 4, product: 'H200', near: [{ tier: 'rdma-nic' }] }, [{ code: 'partner', devices: 40, params: { partner: 'RDMA card', align: 'pcieRoot' }, message: '' }]),
     waits('team-c', 'eval-7', 'taken', 26, { product: 'H200' }, [{ code: 'taken', devices: 8, params: { hidden: 8 }, message: '' }]),
     waits('jon', 'nb-31', 'starting', 4, { tier: 'small-gpu' }, []),
-    waits('team-b', 'job-778', 'never', 2880, { product: 'TPU v5e', vram: '16GB' }, [{ code: 'memory', devices: 8, params: { not_stated: true }, message: '' }]),
+    waits('team-b', 'job-778', 'never', 2880, { product: 'TPU v5e', vram: '16GB' }, [{ code: 'memory', devices: 8, params: { direction: 'unknown', asked: '16 GB' }, message: '' }]),
     waits('kim', 'sweep-2', 'limit', 9, { tier: 'high-memory-gpu' }, []),
     waits('kim', 'sweep-3', 'limit', 8, { tier: 'high-memory-gpu' }, [])
   ]

@@ -26,7 +26,7 @@ test('80 GB from the sidebar: verdict, claim, launch, card of the very device, s
   page.setDefaultTimeout(30_000);
   const panel = await openPanel(page, 300);
   await panel.getByText('you hold no device').waitFor();
-  await panel.getByText('Fits now').waitFor();
+  await panel.locator('.dra-Verdict-head', { hasText: 'Fits now' }).waitFor();
 
   await panel.getByRole('textbox', { name: 'at least' }).fill('80 GB');
   await panel.getByText(/devices on \d node.*Likely an? H100 80 GB/).waitFor();

@@ -79,6 +79,7 @@ export async function startServer({ devices = null, extension = true } = {}) {
   if (devices) {
     const up = dra(folder, 'local', 'up', ...(root ? ['--allow-root'] : []), ...(devices.length ? ['--devices', ...devices] : []));
     if (up.status !== 0) {
+      rmSync(folder, { recursive: true, force: true });
       throw new Error(`the local cluster did not start: ${up.error || up.out}`);
     }
   }

@@ -4,7 +4,8 @@ import { useId, useState, type ReactElement, type ReactNode } from 'react';
 
 import type { Requirement, Tier } from '../api/types';
 import type { GenerationChoice } from '../model/tiers';
-import { capabilityWords, partnerName } from '../format/requirement';
+import { capabilityWords } from '../format/capabilities';
+import { partnerName } from '../format/requirement';
 import { parseDuration, spacedDuration, wireDuration } from '../format/durations';
 import { parseSize, sizeLabel } from '../format/sizes';
 import { fill, plain } from '../format/text';

@@ -1,8 +1,9 @@
 /** Why-not lines, holders and changes in words (ux.md §5, 11–27). */
 
-import type { Holder, Params, Reason, Relaxation } from '../api/types';
+import type { Holder, Params, Reason, Relaxation, Requirement } from '../api/types';
 import { clock, duration } from './durations';
-import { count, nameList } from './numbers';
+import { count, decimal, nameList } from './numbers';
+import { capabilityWords } from './capabilities';
 import { cardSize, sizeLabel } from './sizes';
 import type { Speech } from './speech';
 import { fill } from './text';
@@ -67,42 +68,72 @@ function kindLine(speech: Speech, params: Params): Line {
 
 function memoryLine(speech: Speech, params: Params): Line {
   const { trans } = speech;
-  const asked = number(params, 'asked_bytes');
-  const label = text(params, 'asked') ? sizeLabel(text(params, 'asked')) : asked ? cardSize(asked) : '';
-  if (params['near_miss'] || params['has']) {
-    const template = trans.__('just short: {has}, you ask for {asked}. Write {card} to mean what is on the card.');
-    const values = { has: text(params, 'has'), asked: label, card: text(params, 'card') };
-    return { main: fill(template, values), sub: null };
-  }
-  if (params['unknown'] === true || params['not_stated'] === true) {
+  const bytes = number(params, 'asked_bytes');
+  const asked = text(params, 'asked') ? sizeLabel(text(params, 'asked')) : bytes ? cardSize(bytes) : '';
+  const direction = text(params, 'direction');
+  if (direction === 'unknown' || params['not_stated'] === true) {
     return { main: trans.__('memory size not known'), sub: null };
   }
-  const most = number(params, 'max_bytes');
-  if (most && !asked) {
-    return { main: fill(trans.__('more than {size}'), { size: cardSize(most) }), sub: nearest(speech, params) };
+  if (params['near_miss'] === true) {
+    const found = record(params, 'nearest');
+    const has = number(found, 'bytes')
+      ? `${decimal(speech, number(found, 'bytes') / 2 ** 30, 2)} GiB`
+      : text(params, 'has');
+    const card = /(\d+ GB)$/.exec(text(found, 'label'))?.[1] ?? text(params, 'card');
+    const template = trans.__('just short: {has}, you ask for {asked}. Write {card} to mean what is on the card.');
+    return { main: fill(template, { has, asked, card }), sub: null };
   }
-  const main = label ? fill(trans.__('less than {size}'), { size: label }) : trans.__('another memory size');
+  const template = direction === 'more' ? trans.__('more than {size}') : trans.__('less than {size}');
+  const main = asked ? fill(template, { size: asked }) : trans.__('another memory size');
   return { main, sub: nearest(speech, params) };
 }
 
 function conditionLine(speech: Speech, params: Params): Line {
   const { trans } = speech;
   const field = text(params, 'field');
-  const wanted = list(params, 'wanted').map(String);
-  const asked = text(params, 'asked') || nameList(speech, wanted);
+  const name = fieldName(speech, field);
   if (params['not_stated'] === true) {
-    return { main: fill(trans.__('do not state {field}'), { field: fieldName(speech, field) }), sub: null };
+    return { main: fill(trans.__('do not state {field}'), { field: name }), sub: null };
   }
-  if (asked) {
-    return { main: fill(trans.__('not {asked}'), { asked }), sub: nearest(speech, params) };
+  const several = list(params, 'asked').map(String);
+  const single = text(params, 'asked');
+  const asked = several.length
+    ? new Intl.ListFormat(speech.locale, { type: 'disjunction' }).format(several)
+    : field === 'compute_capability' && single
+      ? capabilityWords(speech, single)
+      : single;
+  if (!asked) {
+    return {
+      main: fill(trans.__('do not meet your condition on {field}'), { field: name }),
+      sub: nearest(speech, params)
+    };
   }
-  return { main: fill(trans.__('other {field}'), { field: fieldName(speech, field) }), sub: nearest(speech, params) };
+  return { main: fill(trans.__('not {asked}'), { asked }), sub: nearest(speech, params) };
+}
+
+function conditionErrorLine(speech: Speech, reason: Reason): Line {
+  const { params } = reason;
+  const [, pool = '', device = ''] = list(params, 'device').map(String);
+  const name = text(params, 'attribute') || (/^no such key: (\S+?)\.?(\s|$)/.exec(text(params, 'error'))?.[1] ?? '');
+  const place = device ? fill(speech.trans.__('{device} of {node}'), { device, node: pool }) : text(params, 'device');
+  if (!place || !name) {
+    return serverLine(reason);
+  }
+  const template = speech.trans.__(
+    'Your condition stops with an error on {device}: it has no {name}. The cluster would refuse the whole request.'
+  );
+  return { main: fill(template, { device: place, name }), sub: null };
 }
 
 function outLine(speech: Speech, params: Params): Line {
   const { trans } = speech;
   const by = text(params, 'by');
-  const what = text(params, 'reason') || text(params, 'value') || text(params, 'key');
+  const marks = list(params, 'taints').map(item => {
+    const taint = typeof item === 'object' && item !== null ? (item as Params) : {};
+    const key = text(taint, 'key').split('/').pop() ?? '';
+    return text(taint, 'value') ? `${key}=${text(taint, 'value')}` : key;
+  });
+  const what = text(params, 'reason') || nameList(speech, marks);
   const who =
     by === 'driver' ? trans.__('driver') : by === 'admin' ? trans.__('admin') : by || trans.__('driver or admin');
   const sub = what
@@ -111,39 +142,109 @@ function outLine(speech: Speech, params: Params): Line {
   return { main: trans.__('out of service'), sub };
 }
 
+function counts(params: Params, key: string): [string, number][] {
+  return Object.entries(record(params, key))
+    .filter((entry): entry is [string, number] => typeof entry[1] === 'number')
+    .sort((a, b) => b[1] - a[1])
+    .slice(0, 3);
+}
+
 function takenLine(speech: Speech, params: Params): Line {
   const { trans } = speech;
   const yours = number(params, 'yours');
   const hidden = number(params, 'hidden');
-  const named = list(params, 'by').map(item => (typeof item === 'object' && item !== null ? (item as Params) : {}));
   const parts = [
     ...(yours ? [fill(trans.__('{n} by you'), { n: count(speech, yours) })] : []),
-    ...named.map(item =>
-      text(item, 'user')
-        ? fill(trans.__('{n} by {user}'), { n: count(speech, number(item, 'devices')), user: text(item, 'user') })
-        : fill(trans.__('{n} in {namespace}'), {
-            n: count(speech, number(item, 'devices')),
-            namespace: text(item, 'namespace')
-          })
+    ...counts(params, 'users').map(([user, n]) => fill(trans.__('{n} by {user}'), { n: count(speech, n), user })),
+    ...counts(params, 'namespaces').map(([namespace, n]) =>
+      fill(trans.__('{n} in {namespace}'), { n: count(speech, n), namespace })
     ),
     ...(hidden ? [fill(trans.__('{n} not visible to you'), { n: count(speech, hidden) })] : [])
   ];
   return { main: trans.__('taken'), sub: parts.length ? nameList(speech, parts) : null };
 }
 
-function partnerLine(speech: Speech, params: Params): Line {
+function partnerLine(speech: Speech, reason: Reason): Line {
   const { trans } = speech;
+  const { params } = reason;
+  const place = alignName(speech, text(params, 'attribute') || text(params, 'align'));
+  const largest = number(params, 'largest');
+  if (number(params, 'without_attribute') === reason.devices && reason.devices) {
+    return { main: fill(trans.__('do not state their {place}'), { place }), sub: null };
+  }
+  if (largest) {
+    const template = trans.__('too few on the same {place}: {needed} are needed, the largest group has {largest}');
+    const values = { place, needed: count(speech, number(params, 'needed')), largest: count(speech, largest) };
+    return { main: fill(template, values), sub: null };
+  }
   const partner = text(params, 'partner') || trans.__('partner device');
-  const align = alignName(speech, text(params, 'align'));
-  const where = text(params, 'label');
+  const label = text(params, 'label');
   const nodes = number(params, 'nodes');
-  const sub = where
+  const sub = label
     ? fill(trans._n('{device} on {nodes} node', '{device} on {nodes} nodes', nodes), {
-        device: where,
+        device: label,
         nodes: count(speech, nodes)
       })
     : null;
-  return { main: fill(trans.__('no {partner} on the same {place}'), { partner, place: align }), sub };
+  return { main: fill(trans.__('no {partner} on the same {place}'), { partner, place }), sub };
+}
+
+function nodeLine(speech: Speech, params: Params): Line {
+  const { trans } = speech;
+  switch (text(params, 'why')) {
+    case 'unschedulable':
+      return { main: trans.__('on nodes that take no new work'), sub: null };
+    case 'not-ready':
+      return { main: trans.__('on nodes that are not ready'), sub: null };
+    case 'no-node':
+      return { main: trans.__('on no node that is known'), sub: null };
+    default:
+      return { main: trans.__('on nodes that cannot be used'), sub: null };
+  }
+}
+
+function oneNodeLine(speech: Speech, params: Params): Line {
+  const { trans } = speech;
+  const most = number(params, 'most_on_one_node');
+  const free = number(params, 'most_free_on_one_node');
+  const needed = number(params, 'needed');
+  if (!needed) {
+    return { main: trans.__('are free, but “all” needs every matching device of a node free'), sub: null };
+  }
+  return most < needed
+    ? {
+        main: fill(trans.__('match, but no node has more than {most}. A notebook runs on one node.'), {
+          most: count(speech, most)
+        }),
+        sub: null
+      }
+    : {
+        main: fill(trans.__('are free, but no node has more than {most}. A notebook runs on one node.'), {
+          most: count(speech, free)
+        }),
+        sub: null
+      };
+}
+
+function partLine(speech: Speech, params: Params): Line {
+  const { trans } = speech;
+  const [counter] = list(params, 'counters') as Params[];
+  const profile = text(params, 'label') || text(params, 'profile');
+  const main = fill(trans.__('no room left on their card for a {profile} part'), { profile });
+  const sub = counter
+    ? fill(trans.__('{counter}: {left} of {total} left, {needed} needed'), {
+        counter: text(counter, 'counter'),
+        left: text(counter, 'left'),
+        total: text(counter, 'total'),
+        needed: text(counter, 'needed')
+      })
+    : text(params, 'detail') || null;
+  return { main, sub };
+}
+
+/** The server's own sentence without the count that stands beside it. */
+function serverLine(reason: Reason): Line {
+  return { main: reason.message.replace(/^[\d,]+\s+/, ''), sub: null };
 }
 
 /** One why-not line; the count stands beside it. An unknown code falls back to the server's sentence. */
@@ -157,51 +258,25 @@ export function reasonLine(speech: Speech, reason: Reason): Line {
       return memoryLine(speech, params);
     case 'condition':
       return conditionLine(speech, params);
-    case 'condition-error': {
-      const template = trans.__(
-        'Your condition stops with an error on {device}: it has no {name}. The cluster would refuse the whole request.'
-      );
-      const device = text(params, 'device');
-      return device
-        ? { main: fill(template, { device, name: text(params, 'attribute') || text(params, 'name') }), sub: null }
-        : { main: reason.message, sub: null };
-    }
+    case 'condition-error':
+      return conditionErrorLine(speech, reason);
     case 'out-of-service':
       return outLine(speech, params);
     case 'partner':
-      return partnerLine(speech, params);
+      return partnerLine(speech, reason);
     case 'one-node':
-    case 'node': {
-      const template = trans.__('are free, but no node has more than {most}. A notebook runs on one node.');
-      const most = number(params, 'most') || number(params, 'max');
-      return most
-        ? { main: fill(template, { most: count(speech, most) }), sub: null }
-        : { main: trans.__('too few on one node'), sub: trans.__('A notebook runs on one node.') };
-    }
+      return oneNodeLine(speech, params);
+    case 'node':
+      return nodeLine(speech, params);
     case 'taken':
       return takenLine(speech, params);
-    case 'part': {
-      const main = fill(trans.__('no room left for a {profile} part'), { profile: text(params, 'profile') });
-      return { main, sub: text(params, 'detail') || null };
-    }
-    case 'share': {
-      const template = trans.__('{asked} asked; {device} gives steps of {step}, so {rounded}; {left} left');
-      return text(params, 'step')
-        ? { main: fill(template, shareValues(params)), sub: null }
-        : { main: trans.__('not enough of its memory left to share'), sub: null };
-    }
+    case 'part':
+      return partLine(speech, params);
     case 'inventory':
-      return {
-        main: trans.__('on nodes whose list is incomplete right now'),
-        sub: trans.__('usually over in a minute')
-      };
+      return { main: trans.__('in an incomplete list right now'), sub: trans.__('usually over in a minute') };
     default:
-      return { main: reason.message, sub: null };
+      return serverLine(reason);
   }
-}
-
-function shareValues(params: Params): Record<string, string> {
-  return Object.fromEntries(['asked', 'device', 'step', 'rounded', 'left'].map(key => [key, text(params, key)]));
 }
 
 export function fieldName(speech: Speech, field: string): string {
@@ -248,7 +323,7 @@ function changed(change: Params, key: string): string[] {
 export function changeWords(
   speech: Speech,
   relaxation: Relaxation,
-  asked: { count?: number | 'all' | undefined; architecture?: unknown; product?: unknown },
+  asked: Requirement,
   tierName: (name: string) => string
 ): string {
   const { trans } = speech;
@@ -287,11 +362,16 @@ export function changeWords(
       return fill(template, { fewer: count(speech, fewer), n: String(asked.count ?? 1) });
     }
     case 'part':
-      return trans.__('A part of a card is enough');
+      return text(record(change, 'share'), 'memory')
+        ? fill(trans.__('A share of {size} is enough'), { size: sizeLabel(text(record(change, 'share'), 'memory')) })
+        : trans.__('A part of a card is enough');
     case 'other-tier':
       return fill(trans.__('Use {tier}'), { tier: tierName(text(change, 'tier')) });
     case 'tolerate': {
-      const reason = text(params, 'reason') || text(params, 'value') || text(params, 'key');
+      const marks = Array.isArray(change['tolerate']) ? (change['tolerate'] as Params[]) : [];
+      const last = marks[marks.length - 1];
+      const reason =
+        text(params, 'reason') || (last ? text(last, 'value') || (text(last, 'key').split('/').pop() ?? '') : '');
       return reason ? fill(trans.__('Accept devices marked {reason}'), { reason }) : relaxation.message;
     }
     default:

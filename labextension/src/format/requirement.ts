@@ -1,6 +1,7 @@
 /** A requirement in words: as chips, and as one line. */
 
 import type { Requirement } from '../api/types';
+import { capabilityWords } from './capabilities';
 import { spacedDuration } from './durations';
 import { alignName } from './reasons';
 import { nameList } from './numbers';
@@ -12,24 +13,6 @@ export type TierNames = (name: string) => string;
 
 function names(value: string | readonly string[] | undefined): string[] {
   return value === undefined ? [] : typeof value === 'string' ? [value] : [...value];
-}
-
-/** NVIDIA's generations by compute capability, for "Ampere or newer". */
-const CAPABILITIES: readonly [string, string][] = [
-  ['7.0', 'Volta'],
-  ['7.5', 'Turing'],
-  ['8.0', 'Ampere'],
-  ['8.9', 'Ada Lovelace'],
-  ['9.0', 'Hopper'],
-  ['10.0', 'Blackwell']
-];
-
-export function capabilityWords(speech: Speech, text: string): string {
-  const match = /^>=\s*(\d+(?:\.\d+)?)$/.exec(text);
-  const name = CAPABILITIES.find(([number]) => Number(number) === Number(match?.[1]))?.[1];
-  return name
-    ? fill(speech.trans.__('{generation} or newer'), { generation: name })
-    : fill(speech.trans.__('compute capability {range}'), { range: text });
 }
 
 function shareWords(speech: Speech, share: NonNullable<Requirement['share']>): string {

@@ -5,7 +5,7 @@ import { clock, duration, secondsSince } from './durations';
 import { count, nameList } from './numbers';
 import { withArticle } from './products';
 import type { Speech } from './speech';
-import { sentence, type Sentence } from './text';
+import { fill, sentence, type Sentence } from './text';
 
 export interface VerdictWords {
   head: string;
@@ -147,7 +147,10 @@ export function unknownWords(speech: Speech, plan: Plan, codes: readonly string[
 
 export function fixWords(speech: Speech, plan: Plan): VerdictWords {
   const { trans } = speech;
-  const conditions = plan.findings.filter(finding => finding.code === 'cel' || (finding.path ?? '').includes('cel'));
+  // One condition in several alternatives is found several times.
+  const conditions = [
+    ...new Set(plan.findings.filter(finding => finding.code.startsWith('cel')).map(finding => finding.message))
+  ];
   const errors = plan.findings.filter(finding => finding.severity === 'error');
   const head = trans.__('Needs a correction');
   if (conditions.length || !errors.length) {
@@ -176,9 +179,9 @@ export function limitWords(speech: Speech, plan: Plan): VerdictWords {
     const body = sentence(trans.__('{team} uses {used} of {hard}.'), values);
     return { head: trans.__('Your team’s limit is reached'), body };
   }
-  const allowed = number(params, 'allowed') ?? number(params, 'limit') ?? 0;
-  const held = number(params, 'held') ?? allowed;
-  const names = nameList(speech, texts(params, 'sessions'));
+  const allowed = number(params, 'limit') ?? 0;
+  const held = number(params, 'held') ?? 0;
+  const names = nameList(speech, texts(params, 'names'));
   const template = names
     ? trans._n(
         'You may hold {allowed} device and hold {held}: {names}. Stop one, or ask your admin for more.',
@@ -204,7 +207,13 @@ export function policyWords(speech: Speech, plan: Plan): VerdictWords {
   const head = trans.__('Not allowed for you');
   const values = { groups: nameList(speech, groups), tier, nearest };
   if (!groups.length || !tier) {
-    return { head, body: sentence(trans.__('Your admin does not offer this to you.')) };
+    const counts = texts(params, 'counts');
+    const own = counts.length
+      ? fill(trans.__('This number of devices is not offered; there are {counts}.'), {
+          counts: nameList(speech, counts)
+        })
+      : text(params, 'message') || trans.__('Your admin does not offer this to you.');
+    return { head, body: sentence('{own}', { own }) };
   }
   const template = nearest
     ? trans._n(

@@ -1,6 +1,7 @@
 /** The rows of the tier list and the columns of the memory scale, counted from what the server says exists. */
 
 import type { AnyGPU, Architecture, Requirement, Tier, TierList, TierSize } from '../api/types';
+import { CAPABILITIES } from '../format/capabilities';
 import { wireBytes } from '../format/sizes';
 
 /** Tiers shown before "All 14 tiers". */
@@ -237,15 +238,10 @@ export interface GenerationChoice {
   readonly capability: string | null;
 }
 
-/** First compute capability of each of NVIDIA's generations; a driver states it per device, the list of tiers only the name. */
-const CAPABILITIES: Readonly<Record<string, string>> = {
-  volta: '7.0',
-  turing: '7.5',
-  ampere: '8.0',
-  'ada lovelace': '8.9',
-  hopper: '9.0',
-  blackwell: '10.0'
-};
+/** A driver states the capability per device, the list of tiers only the generation's name. */
+function capabilityOf(name: string): string | null {
+  return CAPABILITIES.find(([, generation]) => generation.toLowerCase() === name.toLowerCase())?.[0] ?? null;
+}
 
 /** Generations to choose from within a tier, oldest first where their capability says so. */
 export function generations(list: TierList, tierName: string | null): GenerationChoice[] {
@@ -257,7 +253,7 @@ export function generations(list: TierList, tierName: string | null): Generation
     for (const entry of tier.architectures ?? []) {
       const item: Architecture = typeof entry === 'string' ? { name: entry, devices: 0 } : entry;
       found.set(item.name, {
-        capability: item.compute_capability ?? CAPABILITIES[item.name.toLowerCase()] ?? null,
+        capability: item.compute_capability ?? capabilityOf(item.name),
         vendor: item.vendor ?? tier.drivers.join()
       });
     }

@@ -1,6 +1,6 @@
 /** Turns a plan into what the dock shows: codes become words here, and nowhere else. */
 
-import type { Plan, Requirement, Session, TierList } from '../api/types';
+import type { Holder, Plan, Requirement, Session, TierList } from '../api/types';
 import { count, price } from '../format/numbers';
 import { changeWords, gainWords, holderWords, reasonLine } from '../format/reasons';
 import { fieldWords, requirementLine } from '../format/requirement';
@@ -28,6 +28,7 @@ import {
   type Answer,
   type PlanState
 } from '../model/plan';
+import { idleSeconds } from '../model/sessions';
 import { rightSizeHint } from '../model/rightsize';
 import type { Target } from '../model/target';
 import type { DockProps } from '../components/dock';
@@ -153,7 +154,7 @@ function extras(context: DockContext, plan: Plan, face: Answer['face'], callback
     return [{ text: trans.__('Go to it'), onPress: callbacks.onGoToFix }];
   }
   if (face === 'limit') {
-    const held = Array.isArray(plan.launch.params['sessions']) ? plan.launch.params['sessions'].map(String) : [];
+    const held = Array.isArray(plan.launch.params['names']) ? plan.launch.params['names'].map(String) : [];
     const last = context.sessions.find(
       session =>
         session.mine &&
@@ -173,6 +174,20 @@ function extras(context: DockContext, plan: Plan, face: Answer['face'], callback
     ];
   }
   return [];
+}
+
+/** What the page knows of your own sessions: which devices, how long unused, until when. */
+function withOwnFacts(holder: Holder, context: DockContext): Holder {
+  const session = holder.who === 'you' ? context.sessions.find(item => item.id === holder.session) : undefined;
+  if (!session) {
+    return holder;
+  }
+  return {
+    ...holder,
+    session: session.name,
+    device_names: holder.device_names ?? session.devices.map(device => device.device),
+    idle_seconds: holder.idle_seconds ?? idleSeconds(session, context.now)
+  };
 }
 
 const EMPTY: Sentence = sentence('');
@@ -234,7 +249,7 @@ export function dockProps(context: DockContext, callbacks: Callbacks): DockProps
     why: answer.face === 'never' ? why(context, plan) : null,
     holders: holders.slice(0, FEW_HOLDERS).map(holder => ({
       holder,
-      line: holderWords(speech, holder, context.now),
+      line: holderWords(speech, withOwnFacts(holder, context), context.now),
       initial: initial(holder.session ?? '')
     })),
     moreHolders: Math.max(0, holders.length - FEW_HOLDERS),

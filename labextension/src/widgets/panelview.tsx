@@ -213,7 +213,8 @@ function OptionsPart({ bench, actions, trans, tiers }: Parts & { tiers: TierList
   const findings = bench.plan.state.value.plan?.findings ?? [];
   const problems = requirement.where
     ? findings
-        .filter(finding => finding.severity === 'error' && (finding.path ?? '').includes('cel'))
+        .filter(finding => finding.severity === 'error' && finding.code.startsWith('cel'))
+        .filter((finding, index, all) => all.findIndex(other => other.message === finding.message) === index)
         .map(finding => ({ message: finding.message, fix: finding.fix ?? null }))
     : [];
   const gpus = tiers.tiers.filter(tier => !tier.hidden);

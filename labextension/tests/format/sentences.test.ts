@@ -63,7 +63,7 @@ test('7 needs a correction', () => {
 
 test('9 and 10 limit, quota, policy', () => {
   const own = plan({
-    launch: { can: 'no', code: 'limit', params: { allowed: 2, held: 2, sessions: ['bert-train', 'slice-demo'] } }
+    launch: { can: 'no', code: 'limit', params: { limit: 2, held: 2, names: ['bert-train', 'slice-demo'] } }
   });
   expect(say(limitWords(ENGLISH, own))).toBe(
     'Your limit is reached · You may hold 2 devices and hold 2: bert-train, slice-demo. Stop one, or ask your admin for more.'
@@ -89,14 +89,19 @@ test('11 to 22 why-not lines', () => {
   expect(reason('memory', 1, { asked_bytes: 141e9, nearest: { label: 'H100 80 GB' } })).toBe(
     'less than 141 GB · nearest: H100, 80 GB'
   );
-  expect(reason('memory', 1, { not_stated: true })).toBe('memory size not known');
-  expect(reason('memory', 2, { near_miss: true, has: '79.65 GiB', asked: '80Gi', card: '80 GB' })).toBe(
-    'just short: 79.65 GiB, you ask for 80 GiB. Write 80 GB to mean what is on the card.'
-  );
-  expect(reason('condition', 1, { asked: 'NVIDIA Hopper or newer', nearest: { label: 'MI300X 192 GB' } })).toBe(
-    'not NVIDIA Hopper or newer · nearest: MI300X, 192 GB'
-  );
-  expect(reason('condition-error', 1, { device: 'gpu-0 of node-b', attribute: 'type' })).toBe(
+  expect(reason('memory', 1, { direction: 'unknown', asked: '8 GB' })).toBe('memory size not known');
+  expect(
+    reason('memory', 2, {
+      near_miss: true,
+      direction: 'less',
+      asked: '80 GiB',
+      nearest: { label: 'H100 80 GB', bytes: 85520809984 }
+    })
+  ).toBe('just short: 79.65 GiB, you ask for 80 GiB. Write 80 GB to mean what is on the card.');
+  expect(
+    reason('condition', 1, { field: 'compute_capability', asked: '>=9.0', nearest: { label: 'MI300X 192 GB' } })
+  ).toBe('not Hopper or newer · nearest: MI300X, 192 GB');
+  expect(reason('condition-error', 1, { device: ['d', 'node-b', 'gpu-0'], error: 'no such key: type. consider' })).toBe(
     'Your condition stops with an error on gpu-0 of node-b: it has no type. The cluster would refuse the whole request.'
   );
   expect(reason('partner', 1, { partner: 'RDMA card', align: 'pcieRoot', label: 'H200', nodes: 232 })).toBe(
@@ -105,9 +110,32 @@ test('11 to 22 why-not lines', () => {
   expect(reason('out-of-service', 1, { by: 'driver', reason: 'too many memory errors' })).toBe(
     'out of service · marked by driver: too many memory errors'
   );
-  expect(reason('taken', 12, { yours: 3, hidden: 7, by: [{ user: 'mira', devices: 2 }] })).toBe(
+  expect(reason('taken', 12, { yours: 3, hidden: 7, users: { mira: 2 }, namespaces: {} })).toBe(
     'taken · 3 by you, 2 by mira, 7 not visible to you'
   );
+});
+
+test('why-not lines with the planner’s own figures', () => {
+  expect(reason('memory', 14, { direction: 'more', asked: '30 GB', nearest: { label: 'A100 40 GB' } })).toBe(
+    'more than 30 GB · nearest: A100, 40 GB'
+  );
+  expect(reason('condition', 4, { field: 'product', asked: ['H100', 'H200'], nearest: null })).toBe('not H100 or H200');
+  expect(reason('one-node', 8, { needed: 9, most_free_on_one_node: 8, most_on_one_node: 8 })).toBe(
+    'match, but no node has more than 8. A notebook runs on one node.'
+  );
+  expect(reason('one-node', 4, { needed: 2, most_free_on_one_node: 1, most_on_one_node: 4 })).toBe(
+    'are free, but no node has more than 1. A notebook runs on one node.'
+  );
+  expect(reason('node', 4, { why: 'not-ready' })).toBe('on nodes that are not ready');
+  expect(
+    reason('part', 5, { label: '2g.10gb', counters: [{ counter: 'memory-slices', left: 3, total: 8, needed: 4 }] })
+  ).toBe('no room left on their card for a 2g.10gb part · memory-slices: 3 of 8 left, 4 needed');
+  expect(reason('partner', 6, { attribute: 'resource.kubernetes.io/pcieRoot', needed: 4, largest: 2 })).toBe(
+    'too few on the same PCIe root: 4 are needed, the largest group has 2'
+  );
+  expect(
+    reasonLine(ENGLISH, { code: 'share', devices: 3, params: {}, message: '3 have no room for 4Gi memory' }).main
+  ).toBe('have no room for 4Gi memory');
 });
 
 test('a code of a newer server is shown in the server’s own words', () => {
