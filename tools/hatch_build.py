@@ -60,6 +60,8 @@ class LabExtensionHook(BuildHookInterface):
         for arguments in (["install", "--immutable"], ["run", "build:prod"]):
             command = [sys.executable, "-c", "from jupyter_builder.jlpm import main; main()", *arguments]
             subprocess.run(command, cwd=folder, env=environment, check=True)
+        # Tells JupyterLab's extension manager how to uninstall; jupyter-builder copies it in some versions only.
+        shutil.copyfile(Path(self.root) / "install.json", Path(self.root) / TARGET / "install.json")
         missing = [str(one) for one in SENTINELS if not (Path(self.root) / one).exists()]
         if missing:
             raise RuntimeError(f"The front end was built, but {', '.join(missing)} is missing.")
