@@ -60,6 +60,12 @@ class DRAExtension(ExtensionApp, DRASettings):
 
         self.handlers.extend(ROUTES)
 
+    async def _start_jupyter_server_extension(self, serverapp: Any) -> None:
+        """Called by jupyter_server when its loop runs: kernels of an earlier server begin to come back."""
+        board: Board | None = self.board
+        if board is not None:
+            board.start()
+
     async def stop_extension(self) -> None:
         """Called by jupyter_server before kernels are shut down: launches are cancelled, sessions end or are kept."""
         board: Board | None = self.board

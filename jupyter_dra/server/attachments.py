@@ -47,6 +47,11 @@ class Attachments:
         """Whether a launch is under way."""
         return bool(self._expected)
 
+    @property
+    def expected(self) -> dict[str, str]:
+        """Kernels on their way: kernel id to session id (empty until it is known)."""
+        return dict(self._expected)
+
     async def launch(
         self,
         requirement: Requirement,

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from ..sessions.service import Sessions
     from .app import DRAExtension
     from .attachments import Attachments
+    from .keeping import Keeping
 
 log = logging.getLogger(__name__)
 
@@ -51,6 +52,7 @@ class Board:
         self._flush: asyncio.TimerHandle | None = None
         self._inventory_followed = False
         self._loop: asyncio.AbstractEventLoop | None = None
+        self._keeping: Keeping | None = None
 
     # Parts, made on first use
 
@@ -76,6 +78,7 @@ class Board:
                 policy=SessionPolicy(**values, volumes=volumes, tiers=self.admin_tiers),
             )
             self._ends.append(self._sessions.subscribe(self._session_changed))
+            self._follow_kernels()
         return self._sessions
 
     @property
@@ -91,6 +94,50 @@ class Board:
     def admin_tiers(self) -> tuple[dict[str, Any], ...]:
         """The admin's own tiers, as configured."""
         return tuple(self._app.tiers)
+
+    # Kernels across servers
+
+    def start(self) -> None:
+        """Called when the server runs: kernels that outlived an earlier server of this user come back.
+
+        Without a record of such kernels nothing is imported or connected.
+        """
+        from .ledger import ledger_of_this_user
+
+        ledger = ledger_of_this_user()
+        try:
+            entries = ledger.take_over()
+        except OSError as error:
+            log.warning("Kernels of an earlier server cannot be looked up: %s", error)
+            return
+        if not entries:
+            return
+        from ..sessions.identity import load_identity
+        from .keeping import Keeping
+        from .reattach import Reattachment
+
+        self._keeping = Keeping(self._server, ledger, self._expected)
+        self._keeping.listen()
+        self._keeping.bring_back(
+            Reattachment(
+                self._server,
+                self.sessions,
+                entries,
+                server_id=load_identity(user=self._app.user or None).server,
+                changed=self._kernel_attached,
+            )
+        )
+
+    def _follow_kernels(self) -> None:
+        if self._keeping is None:
+            from .keeping import Keeping
+            from .ledger import ledger_of_this_user
+
+            self._keeping = Keeping(self._server, ledger_of_this_user(), self._expected)
+            self._keeping.listen()
+
+    def _expected(self) -> dict[str, str]:
+        return self._attachments.expected if self._attachments is not None else {}
 
     # The cluster
 
@@ -263,10 +310,14 @@ class Board:
             data = self._attachments.seen(data)
             if data["change"] == "ended":
                 self._attachments.forget(data["id"])
+        if self._keeping is not None:
+            self._keeping.soon()
         self._emit("session", data)
 
     def _kernel_attached(self, session_id: str) -> None:
         """Called when a kernel of a session is in the kernel manager: now the page may use it."""
+        if self._keeping is not None:
+            self._keeping.soon()
         self._emit(
             "session",
             {
@@ -306,6 +357,8 @@ class Board:
         """Cancel launches, end or keep sessions as configured, close connections."""
         if self._flush is not None:
             self._flush.cancel()
+        if self._keeping is not None:
+            await self._keeping.close(keep=self._app.keep_on_stop)
         await self._drop_sessions(keep=None)
 
     async def _drop_sessions(self, *, keep: bool | None) -> None:

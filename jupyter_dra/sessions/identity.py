@@ -6,11 +6,11 @@ import getpass
 import os
 import secrets
 import tempfile
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from ..claims import hashed_slug
+from .store import data_folder as data_folder
 
 _KEY_BYTES = 32
 
@@ -38,12 +38,6 @@ class Identity:
     @property
     def server_label(self) -> str:
         return hashed_slug(self.server)
-
-
-def data_folder(environ: Mapping[str, str], home: Path) -> Path:
-    """Where the identity lives: ``$XDG_DATA_HOME/jupyter-dra``, else ``~/.local/share/jupyter-dra``."""
-    base = environ.get("XDG_DATA_HOME")
-    return (Path(base) if base else home / ".local" / "share") / "jupyter-dra"
 
 
 def load_identity(

@@ -24,7 +24,7 @@ Job = Callable[[], None]
 
 # Seconds for which a plan may keep the interpreter from the threads that pass kernel messages on. Each of the
 # dozen system calls of a message may wait that long; Python's default of 5 ms makes a message take 50 ms.
-SWITCH = 0.0001
+SWITCH = 0.00005
 
 
 class InventoryThread:

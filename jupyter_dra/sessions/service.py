@@ -245,11 +245,19 @@ class Sessions:
 
     @on_loop
     async def reattach(self, session_id: str) -> builtins.list[KernelHandle]:
-        """Take over a running session of an earlier process: connect to all of its kernels again."""
+        """Take over a running session of an earlier process: connect to all of its kernels again.
+
+        Returns those that answered; raises what prevents it when none did.
+        """
         ctx = await self._context()
         session = await self._registry.own(ctx, session_id)
         kernels = [kernel for kernel in session.kernels if not kernel.gone and kernel.reason is None]
-        await asyncio.gather(*(life.reattach(ctx, session, k) for k in kernels if k.task is None))
+        results = await asyncio.gather(
+            *(life.reattach(ctx, session, k) for k in kernels if k.task is None), return_exceptions=True
+        )
+        faults = [result for result in results if isinstance(result, BaseException)]
+        if faults and len(faults) == len(kernels):
+            raise faults[0]
         session.adopted = False
         return [k.handle(session_id) for k in kernels if k.control is not None and k.target is not None]
 

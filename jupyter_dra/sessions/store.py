@@ -12,6 +12,12 @@ from typing import Any
 _LIMIT = 256 * 1024
 
 
+def data_folder(environ: Mapping[str, str], home: Path) -> Path:
+    """Where the identity lives: ``$XDG_DATA_HOME/jupyter-dra``, else ``~/.local/share/jupyter-dra``."""
+    base = environ.get("XDG_DATA_HOME")
+    return (Path(base) if base else home / ".local" / "share") / "jupyter-dra"
+
+
 class SessionStore:
     """One small JSON file per session (0600 in a 0700 folder), shared by all processes of one data folder.
 

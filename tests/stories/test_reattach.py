@@ -1,0 +1,199 @@
+"""A Jupyter server goes away, by kill or in order; the next one of the same user has its kernels and notebooks."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from jupyter_dra.localcluster.agent import tree
+from tests.localcluster_fixture import LocalCluster, start_local_cluster
+from tests.server_fixture import RunningServer, eventually, start_server
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+H100 = {"tier": "high-memory-gpu", "product": "H100"}
+REMEMBER = "import os; kept = 41; print(os.getpid())"
+RECALL = "print(os.getpid(), kept + 1)"
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[LocalCluster]:
+    running = start_local_cluster(None, ["dgx-h100"])
+    yield running
+    running.stop()
+
+
+def begin(server: RunningServer, notebook: str | None = None) -> dict[str, Any]:
+    """A running session, begun over REST, and the page's own session for the notebook as JupyterLab makes it."""
+    begun = server.dra("POST", "sessions", {"requirement": H100, "notebook": notebook})
+    session = server.session(begun["id"], "running")
+    if notebook is not None:
+        kernel = {"id": session["kernels"][0]["id"]}
+        page = {"path": notebook, "name": notebook, "type": "notebook", "kernel": kernel}
+        session["page"] = server.request("POST", "/api/sessions", page)
+    return session
+
+
+def run(server: RunningServer, kernel_id: str, code: str, timeout: float = 30) -> str:
+    """What code prints in a kernel, through a web socket of its own."""
+
+    async def main() -> str:
+        socket = await server.connect(kernel_id)
+        try:
+            return (await socket.execute(code, timeout=timeout)).strip()
+        finally:
+            await socket.close()
+
+    return asyncio.run(main())
+
+
+def kernel_of(session: dict[str, Any]) -> str:
+    return str(session["kernels"][0]["id"])
+
+
+def written(server: RunningServer, *words: str) -> None:
+    """Wait until the record on disk holds these words."""
+    folder = server.folder / "data" / "jupyter-dra" / "servers"
+
+    def look() -> bool:
+        text = "".join(path.read_text() for path in folder.glob("[!.]*.json"))
+        return all(word in text for word in words)
+
+    eventually(look, 10)
+
+
+def kernels_of(server: RunningServer) -> set[str]:
+    return {kernel["id"] for kernel in server.request("GET", "/api/kernels")}
+
+
+def test_after_a_kill_the_next_server_has_the_same_kernels_and_notebooks_and_can_do_everything_with_them(
+    cluster: LocalCluster, tmp_path: Path
+) -> None:
+    server = start_server(tmp_path, cluster)
+    try:
+        session = begin(server, "train.ipynb")
+        other = begin(server)
+        kernel, second = kernel_of(session), kernel_of(other)
+        pid = run(server, kernel, REMEMBER)
+        written(server, session["page"]["id"], second)
+
+        server.kill()
+        server = start_server(tmp_path, cluster)
+
+        pages = server.request("GET", "/api/sessions")
+        assert [(page["id"], page["path"], page["kernel"]["id"]) for page in pages] == [
+            (session["page"]["id"], "train.ipynb", kernel)
+        ], "an open page finds its session under the id it knows"
+        assert kernels_of(server) == {kernel, second}
+        assert run(server, kernel, RECALL) == f"{pid} 42", "nothing was restarted"
+
+        assert run(server, kernel, "try:\n  import time; print('waits'); time.sleep(0)\nfinally: print('ok')")
+        _interrupt(server, kernel)
+        server.request("POST", f"/api/kernels/{kernel}/restart")
+        again = run(server, kernel, "import os; print(os.getpid(), 'kept' in dir())")
+        assert again.split() != [pid, "True"]
+        assert again.endswith("False")
+        assert tree.identity(int(pid)) is None
+
+        server.request("DELETE", f"/api/sessions/{session['page']['id']}")
+        cluster.wait_gone("resourceclaims", session["id"])
+        server.request("DELETE", f"/api/kernels/{second}")
+        cluster.wait_gone("resourceclaims", other["id"])
+        assert [cluster.list(kind) for kind in ("pods", "secrets")] == [[], []]
+    finally:
+        server.stop()
+
+
+def _interrupt(server: RunningServer, kernel: str) -> None:
+    """A cell that would run for long ends by the page's stop button."""
+
+    async def main() -> None:
+        socket = await server.connect(kernel)
+        try:
+            running = asyncio.create_task(socket.execute("import time\ntime.sleep(600)"))
+
+            def busy() -> bool:
+                found = server.request("GET", f"/api/kernels/{kernel}")
+                return bool(found["execution_state"] == "busy")
+
+            await asyncio.to_thread(eventually, busy, 20)
+            await asyncio.to_thread(server.request, "POST", f"/api/kernels/{kernel}/interrupt")
+            with pytest.raises(AssertionError, match="KeyboardInterrupt"):
+                await asyncio.wait_for(running, 20)
+        finally:
+            await socket.close()
+
+    asyncio.run(main())
+
+
+@pytest.mark.parametrize("keep", [True, False])
+def test_a_server_stopped_in_order_keeps_or_ends_its_sessions_as_the_setting_says(
+    cluster: LocalCluster, tmp_path: Path, keep: bool
+) -> None:
+    server = start_server(tmp_path, cluster, keep_on_stop=keep)
+    try:
+        session = begin(server, "train.ipynb")
+        pid = run(server, kernel_of(session), REMEMBER)
+        written(server, session["page"]["id"])
+
+        server.stop()
+
+        if not keep:
+            cluster.wait_gone("resourceclaims", session["id"])
+            assert list((tmp_path / "data" / "jupyter-dra" / "servers").iterdir()) == []
+            return
+        server = start_server(tmp_path, cluster, keep_on_stop=True)
+        assert [page["path"] for page in server.request("GET", "/api/sessions")] == ["train.ipynb"]
+        assert run(server, kernel_of(session), RECALL) == f"{pid} 42"
+        server.dra("DELETE", f"sessions/{session['id']}")
+        cluster.wait_gone("resourceclaims", session["id"])
+    finally:
+        server.stop()
+
+
+def test_two_servers_of_one_user_leave_each_others_kernels_alone(
+    cluster: LocalCluster, tmp_path: Path
+) -> None:
+    first = start_server(tmp_path, cluster)
+    second = None
+    try:
+        session = begin(first, "train.ipynb")
+        written(first, session["page"]["id"])
+
+        second = start_server(tmp_path, cluster)
+
+        assert kernels_of(second) == set()
+        second.stop()
+        assert run(first, kernel_of(session), "print('here')") == "here"
+        first.dra("DELETE", f"sessions/{session['id']}")
+        cluster.wait_gone("resourceclaims", session["id"])
+    finally:
+        for server in (first, second):
+            if server is not None:
+                server.stop()
+
+
+def test_pages_wait_for_their_kernels_a_moment_after_the_server_is_up(
+    cluster: LocalCluster, tmp_path: Path
+) -> None:
+    server = start_server(tmp_path, cluster)
+    try:
+        session = begin(server, "train.ipynb")
+        written(server, session["page"]["id"])
+        server.kill()
+
+        server = start_server(tmp_path, cluster)
+        began = time.monotonic()
+        first = server.request("GET", "/api/sessions")
+
+        assert [page["kernel"]["id"] for page in first] == [kernel_of(session)], "the very first answer"
+        assert time.monotonic() - began < 10
+        server.dra("DELETE", f"sessions/{session['id']}")
+        cluster.wait_gone("resourceclaims", session["id"])
+    finally:
+        server.stop()
