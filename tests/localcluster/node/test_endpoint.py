@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import http.client
 import json
 import socket
 import ssl
@@ -110,21 +111,21 @@ def test_the_kubelet_port_wants_the_api_servers_certificate(
 ) -> None:
     node = shared_cluster.list("nodes")[0]
     port = node["status"]["daemonEndpoints"]["kubeletEndpoint"]["Port"]
-    url = f"https://127.0.0.1:{port}/containerLogs/default/echo/main"
     context = tls(shared_cluster)
     context.check_hostname = False
 
-    async def status(certificate: bool) -> int:
-        if certificate:
-            pki = shared_cluster.dir / "pki"
-            context.load_cert_chain(
-                pki / "apiserver-kubelet-client.crt", pki / "apiserver-kubelet-client.key"
-            )
-        async with aiohttp.ClientSession() as session, session.get(url, ssl=context) as answer:
-            return answer.status
+    def status() -> int:
+        connection = http.client.HTTPSConnection("127.0.0.1", port, context=context, timeout=10)
+        try:
+            connection.request("GET", "/containerLogs/default/echo/main")
+            return connection.getresponse().status
+        finally:
+            connection.close()
 
-    assert asyncio.run(status(False)) == 401
-    assert asyncio.run(status(True)) == 200
+    assert status() == 401
+    pki = shared_cluster.dir / "pki"
+    context.load_cert_chain(pki / "apiserver-kubelet-client.crt", pki / "apiserver-kubelet-client.key")
+    assert status() == 200
 
 
 def test_the_log_of_a_container_that_waits_says_why(shared_cluster: LocalCluster) -> None:
