@@ -6,6 +6,7 @@ Exits non-zero with one sentence when the extension is not there, not enabled, o
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -17,6 +18,9 @@ ROOT = Path(__file__).parent.parent
 EXPECTED = (
     "jupyter_dra/py.typed",
     "jupyter_dra/server/openapi.yaml",
+    "jupyter_dra/hub/form.css",
+    "jupyter_dra/localcluster/inventories/default.yaml",
+    "jupyter_dra/examples/01-first-session.ipynb",
     "jupyter_dra/kernels/podside.py",
     ".data/data/share/jupyter/labextensions/jupyter-dra/package.json",
     ".data/data/share/jupyter/labextensions/jupyter-dra/install.json",
@@ -37,48 +41,52 @@ def main() -> int:
         if missing or extra:
             print(f"The wheel lacks {missing} and has {extra[:5]} too much.", file=sys.stderr)
             return 1
-        for artifact in (wheel, sdist):
-            if not installs(Path(scratch) / f"env-{artifact.suffix}", artifact):
-                return 1
-    print("wheel and sdist: 2 installed without Node, extension seen")
+        if not installs(Path(scratch) / "env", wheel, sdist):
+            return 1
+    print("wheel and sdist installed without Node: 2 passed, 0 failed")
     return 0
 
 
-def installs(folder: Path, artifact: Path) -> bool:
-    """Install *artifact* with a PATH that has no Node; true when Jupyter lists both extensions as enabled."""
+def installs(folder: Path, wheel: Path, sdist: Path) -> bool:
+    """Install both, one after the other, with a PATH that has no Node; true when Jupyter sees both extensions each time."""
     venv.create(folder, with_pip=True)
     bin_ = folder / "bin"
     tools = folder / "tools"
     tools.mkdir()
     for name in ("sh", "uname", "env"):
         (tools / name).symlink_to(
-            Path("/bin") / name if (Path("/bin") / name).exists() else Path("/usr/bin") / name
+            next(one / name for one in (Path("/bin"), Path("/usr/bin")) if (one / name).exists())
         )
-    environment = {
-        **{
-            name: value
-            for name, value in os.environ.items()
-            if not name.startswith(("JUPYTER", "VIRTUAL_ENV", "PYTHON"))
-        },
-        "PATH": f"{bin_}:{tools}",
+    kept = {
+        name: text
+        for name, text in os.environ.items()
+        if not name.startswith(("JUPYTER", "VIRTUAL_ENV", "PYTHON"))
     }
-    run([str(bin_ / "python"), "-m", "pip", "install", "-q", f"{artifact}[lab,widgets]"], env=environment)
-    for arguments, line in (
-        (("labextension", "list"), "jupyter-dra v"),
-        (("server", "extension", "list"), "jupyter_dra enabled"),
+    environment = {**kept, "PATH": f"{bin_}:{tools}"}
+    pip = [str(bin_ / "python"), "-m", "pip", "install", "-q"]
+    run([*pip, f"{wheel}[lab,widgets]"], env=environment)
+    if not seen(bin_, environment, wheel.name):
+        return False
+    run([*pip, "--no-deps", "--force-reinstall", str(sdist)], env=environment)
+    return seen(bin_, environment, sdist.name)
+
+
+def seen(bin_: Path, environment: dict[str, str], artifact: str) -> bool:
+    """Whether ``jupyter labextension list`` and ``jupyter server extension list`` show ours as enabled and well."""
+    for arguments, wanted in (
+        (("labextension", "list"), r"jupyter-dra v\S+ enabled OK"),
+        (
+            ("server", "extension", "list"),
+            r"jupyter_dra enabled\s+- Validating jupyter_dra\.\.\.\s+jupyter_dra \S+ OK",
+        ),
     ):
         done = subprocess.run(
             [str(bin_ / "jupyter"), *arguments], env=environment, capture_output=True, text=True, check=False
         )
-        shown = done.stdout + done.stderr
-        fine = (
-            line in shown
-            and "jupyter-dra v" in shown.replace("jupyter_dra enabled", "jupyter-dra v")
-            and "disabled" not in shown
-        )
-        if not fine or "X " in shown:
+        shown = re.sub(r"\x1b\[[0-9;]*m", "", done.stdout + done.stderr)
+        if not re.search(wanted, shown):
             print(
-                f"After installing {artifact.name}, `jupyter {' '.join(arguments)}` says:\n{shown}",
+                f"After installing {artifact}, `jupyter {' '.join(arguments)}` says:\n{shown}",
                 file=sys.stderr,
             )
             return False

@@ -9,13 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pytest_jupyter.jupyter_server import *  # noqa: F403  # fixtures and hooks for this folder only
 from tornado.httpclient import HTTPClientError, HTTPResponse
 
 from tests.localcluster_fixture import LocalCluster, shared_cluster
 
 __all__ = ["shared_cluster"]
-
-pytest_plugins = ("pytest_jupyter.jupyter_server",)
 
 
 class Answer:

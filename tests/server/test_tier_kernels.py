@@ -18,8 +18,6 @@ from jupyter_dra.kernels.kernelspecs import install
 from jupyter_dra.sessions.identity import data_folder
 from tests.localcluster_fixture import LocalCluster, start_local_cluster
 
-pytest_plugins = ("pytest_jupyter.jupyter_server",)
-
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[LocalCluster]:
