@@ -48,7 +48,7 @@ def main() -> int:
 
 
 def installs(folder: Path, wheel: Path, sdist: Path) -> bool:
-    """Install both, one after the other, with a PATH that has no Node; true when Jupyter sees both extensions each time."""
+    """Install both in turn with a PATH that has no Node; true when Jupyter sees both extensions each time."""
     venv.create(folder, with_pip=True)
     bin_ = folder / "bin"
     tools = folder / "tools"
