@@ -5,6 +5,7 @@ import { ServerConnection } from '@jupyterlab/services';
 
 import type {
   ClaimPreview,
+  CompactDeviceList,
   DeviceList,
   DoctorReport,
   LaunchRequest,
@@ -64,6 +65,16 @@ export class DRAClient {
     return this._json('GET', 'devices', undefined, options);
   }
 
+  /** Columnar; with `since`, no rows if nothing has changed after that revision. */
+  fetchCompactDevices(since: number | null): Promise<CompactDeviceList> {
+    return this._json('GET', since === null ? 'devices?compact=1' : `devices?compact=1&since=${since}`);
+  }
+
+  /** All that is known of one node's devices. */
+  fetchNodeDevices(node: string): Promise<DeviceList> {
+    return this._json('GET', `devices?node=${encodeURIComponent(node)}`);
+  }
+
   fetchWaiting(options?: RequestOptions): Promise<WaitingList> {
     return this._json('GET', 'waiting', undefined, options);
   }
@@ -95,6 +106,10 @@ export class DRAClient {
   extend(id: string, seconds: number): Promise<Session> {
     const body = { lease: { extend_seconds: seconds } };
     return this._json('PATCH', `sessions/${encodeURIComponent(id)}`, body);
+  }
+
+  rename(id: string, name: string): Promise<Session> {
+    return this._json('PATCH', `sessions/${encodeURIComponent(id)}`, { name });
   }
 
   /** Cancels a start, stops a running session, forgets an ended one. */

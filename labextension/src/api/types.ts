@@ -408,6 +408,19 @@ export interface DeviceList {
   devices: readonly Device[];
 }
 
+/** The same for pictures of tens of thousands: a row per device, repeated texts once in `values`. */
+export interface CompactDeviceList {
+  kind: 'CompactDeviceList';
+  version: number;
+  context: Context;
+  revision: number;
+  visible: Visible;
+  columns: readonly string[];
+  values: Readonly<Record<string, readonly unknown[]>>;
+  rows: readonly (readonly unknown[])[];
+  unchanged?: boolean;
+}
+
 export interface Waiting {
   user: string | null;
   namespace: string | null;

@@ -202,7 +202,9 @@ function factsOf(speech: Speech, card: Card): Fact[] {
     for (const id of KNOWN) {
       const item = first.attributes.find(entry => entry.name.split('/').pop() === id);
       if (item) {
-        const value = /apability$/.test(id) ? item.value.replace(/^(\d+\.\d+)\.0$/, '$1') : item.value;
+        const value = /apability$|cudaDriverVersion/.test(id)
+          ? item.value.replace(/^(\d+\.\d+)\.0$/, '$1')
+          : item.value;
         list.push({ name: factName(speech, id), value, source: sourceName(speech, item.source), copy: id === 'uuid' });
       }
     }

@@ -2,6 +2,7 @@
 
 import type { Device } from '../api/types';
 import type { NodeGroup, NodeRow } from '../model/devices';
+import { drawnDevices } from '../format/devices';
 
 export interface GroupLayout {
   readonly perRow: number;
@@ -30,7 +31,7 @@ const MARK = 4;
 
 /** Devices of a node in two rows; nodes side by side as many as the width holds. */
 export function layoutGroup(group: NodeGroup, width: number, marks: boolean): GroupLayout {
-  const most = Math.max(1, ...group.nodes.map(row => Math.min(16, shownDevices(row).length)));
+  const most = Math.max(1, ...group.nodes.map(row => Math.min(16, drawnDevices(row.devices).length)));
   const columns = marks ? 1 : Math.max(1, Math.ceil(most / 2));
   const lines = marks ? 1 : most > 1 ? 2 : 1;
   const cell = marks ? MARK : CELL;
@@ -52,11 +53,6 @@ export function layoutGroup(group: NodeGroup, width: number, marks: boolean): Gr
     height: rows * stepY + 2,
     nodes: group.nodes.length
   };
-}
-
-function shownDevices(row: NodeRow): readonly Device[] {
-  const gpus = row.devices.filter(device => device.device_kind !== 'nic' && device.device_kind !== 'cpu');
-  return gpus.length ? gpus : row.devices;
 }
 
 export function readPalette(node: Element): Palette {
@@ -132,7 +128,7 @@ export function paintNode(
   const x = (index % layout.perRow) * layout.stepX;
   const y = Math.floor(index / layout.perRow) * layout.stepY;
   context.clearRect(x - 1, y - 1, layout.blockWidth + 2, layout.blockHeight + 2);
-  const devices = shownDevices(row);
+  const devices = drawnDevices(row.devices);
   if (marks) {
     const n = devices.filter(device => device.state === 'free' && fits(device)).length;
     const size = n === 0 ? 1.5 : n === devices.length ? MARK : 3;

@@ -4,7 +4,7 @@ import { useRef, useState, type KeyboardEvent, type ReactElement } from 'react';
 
 import type { Device } from '../api/types';
 import type { NodeRow } from '../model/devices';
-import { cellName, deviceTip, nodeSummary } from '../format/devices';
+import { cellName, deviceTip, drawnDevices, nodeSummary } from '../format/devices';
 import { Glyph, glyphState } from './glyph';
 import { Name, useSpeech } from './speech';
 
@@ -26,9 +26,9 @@ function ratioOf(device: Device): number {
 /** Network cards hang under the devices in their own order, when a node has as many. */
 function pairs(devices: readonly Device[]): { device: Device; nic: Device | null }[] {
   const cards = devices.filter(device => device.device_kind === 'nic');
-  const rest = devices.filter(device => device.device_kind !== 'nic');
-  if (!cards.length || cards.length !== rest.length) {
-    return [...rest, ...(cards.length === rest.length ? [] : cards)].map(device => ({ device, nic: null }));
+  const rest = drawnDevices(devices);
+  if (cards.length !== rest.length || rest[0]?.device_kind === 'nic') {
+    return rest.map(device => ({ device, nic: null }));
   }
   return rest.map((device, index) => ({ device, nic: cards[index] ?? null }));
 }

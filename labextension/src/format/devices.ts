@@ -121,11 +121,21 @@ export function idleWords(speech: Speech, holder: Holder | undefined): string {
   return holder.idle_seconds < 60 ? trans.__('busy') : duration(speech, holder.idle_seconds);
 }
 
+/**
+ * The devices a picture of a node shows: not its network cards where it has others, and of a card that can be cut
+ * into parts the card and the parts in use, not every part there could be.
+ */
+export function drawnDevices(devices: readonly Device[]): readonly Device[] {
+  const main = devices.filter(device => device.device_kind !== 'nic' && device.device_kind !== 'cpu');
+  const shown = main.length ? main : devices;
+  const whole = shown.some(device => device.device_kind === 'gpu');
+  return whole ? shown.filter(device => device.device_kind !== 'part' || device.holders.length > 0) : shown;
+}
+
 /** "8 × H100 80 GB · 3 free". */
 export function nodeSummary(speech: Speech, devices: readonly Device[]): string {
   const { trans } = speech;
-  const shown = devices.filter(device => device.device_kind !== 'nic' && device.device_kind !== 'cpu');
-  const all = shown.length ? shown : devices;
+  const all = drawnDevices(devices);
   const labels = new Map<string, number>();
   for (const device of all) {
     const label = device.label ?? device.product ?? device.name;

@@ -2,7 +2,7 @@
 
 import type { DRAClient } from '../api/client';
 import type { ChangeStream } from '../api/stream';
-import type { Device, DeviceList, WaitingList } from '../api/types';
+import type { CompactDeviceList, Device, DeviceKind, DeviceList, DeviceState, WaitingList } from '../api/types';
 import { Observable } from './observable';
 
 export interface DevicesState {
@@ -12,11 +12,16 @@ export interface DevicesState {
 }
 
 const GATHER_MS = 250;
+/** From here on devices come in columns, without what is unique to each. */
+export const MANY_DEVICES = 1500;
+
+type Client = Pick<DRAClient, 'fetchDevices' | 'fetchCompactDevices' | 'fetchWaiting'>;
 
 export class DevicesModel {
   constructor(
-    private readonly _client: Pick<DRAClient, 'fetchDevices' | 'fetchWaiting'>,
-    stream: ChangeStream
+    private readonly _client: Client,
+    stream: ChangeStream,
+    private readonly _expected: () => number
   ) {
     stream.inventory.connect(() => this._soon());
   }
@@ -25,6 +30,9 @@ export class DevicesModel {
 
   /** Opens or shuts the tap. */
   set open(value: boolean) {
+    if (value === this._open) {
+      return;
+    }
     this._open = value;
     clearTimeout(this._timer);
     if (value) {
@@ -35,7 +43,7 @@ export class DevicesModel {
   async refresh(): Promise<void> {
     const turn = ++this._turn;
     try {
-      const list = await this._client.fetchDevices();
+      const list = await this._fetch();
       const waiting = list.visible.claims === 'all' ? await this._client.fetchWaiting().catch(() => null) : null;
       if (turn === this._turn) {
         this.state.set({ list, waiting, failed: false });
@@ -53,6 +61,15 @@ export class DevicesModel {
     this.state.dispose();
   }
 
+  private async _fetch(): Promise<DeviceList> {
+    const { list } = this.state.value;
+    if (Math.max(this._expected(), list?.devices.length ?? 0) < MANY_DEVICES) {
+      return this._client.fetchDevices();
+    }
+    const compact = await this._client.fetchCompactDevices(list?.revision ?? null);
+    return compact.unchanged && list ? list : expandDevices(compact, list);
+  }
+
   private _soon(): void {
     if (this._open) {
       clearTimeout(this._timer);
@@ -63,6 +80,42 @@ export class DevicesModel {
   private _open = false;
   private _turn = 0;
   private _timer: ReturnType<typeof setTimeout> | undefined;
+}
+
+/** Columns back into devices; those that did not change since `before` stay the same objects. */
+export function expandDevices(compact: CompactDeviceList, before: DeviceList | null): DeviceList {
+  const at = new Map(compact.columns.map((name, index) => [name, index]));
+  const cell = (row: readonly unknown[], name: string): unknown => {
+    const value = row[at.get(name) ?? -1];
+    const table = compact.values[name];
+    return table && typeof value === 'number' ? table[value] : value;
+  };
+  const old = new Map(
+    (before?.devices ?? []).map(device => [`${device.driver}/${device.pool}/${device.name}`, device])
+  );
+  const devices = compact.rows.map((row): Device => {
+    const who = cell(row, 'who');
+    const node = cell(row, 'node');
+    const device: Device = {
+      driver: String(cell(row, 'driver')),
+      pool: String(cell(row, 'pool')),
+      name: String(cell(row, 'name')),
+      nodes: typeof node === 'string' ? node.split(', ') : null,
+      device_kind: cell(row, 'device_kind') as DeviceKind,
+      label: cell(row, 'label') as string | null,
+      product: null,
+      memory_bytes: cell(row, 'memory_bytes') as number | null,
+      memory_published: null,
+      state: cell(row, 'state') as DeviceState,
+      tiers: (cell(row, 'tiers') ?? []) as readonly string[],
+      simulated: cell(row, 'simulated') === 1,
+      holders: typeof who === 'string' ? [{ who }] : []
+    };
+    const was = old.get(`${device.driver}/${device.pool}/${device.name}`);
+    return was && was.state === device.state && was.label === device.label ? was : device;
+  });
+  const { context, revision, visible, version } = compact;
+  return { kind: 'DeviceList', version, context, revision, visible, devices };
 }
 
 export interface NodeRow {

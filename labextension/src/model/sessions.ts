@@ -100,6 +100,10 @@ export class SessionsModel {
     this._put(await this._client.extend(id, seconds));
   }
 
+  async rename(id: string, name: string): Promise<void> {
+    this._put(await this._client.rename(id, name));
+  }
+
   async detach(id: string): Promise<void> {
     this._put(await this._client.detach(id));
   }

@@ -19,8 +19,8 @@ export interface Notebooks {
   readonly current: NotebookInfo | null;
   readonly changed: ISignal<unknown, void>;
   find(path: string): NotebookInfo | null;
-  /** Opens a new notebook on a running kernel. */
-  openNew(kernel: { id: string; name: string }): Promise<void>;
+  /** Opens a new notebook on a running kernel; resolves with its path. */
+  openNew(kernel: { id: string; name: string }): Promise<string | null>;
   /** Moves an open notebook to a running kernel. */
   moveTo(path: string, kernel: { id: string; name: string }): Promise<void>;
   /** Shows a notebook. */

@@ -34,7 +34,11 @@ export class Workbench {
   ) {
     this.cluster = new ClusterModel(client, stream, visible);
     this.sessions = new SessionsModel(client, stream, visible);
-    this.devices = new DevicesModel(client, stream);
+    this.devices = new DevicesModel(
+      client,
+      stream,
+      () => this.cluster.state.value.tiers?.devices ?? this.plan.state.value.plan?.counts.devices ?? 0
+    );
     this.plan = new PlanModel(client);
     this.preview = new PreviewModel(client);
     this.remembered = new Remembered(db);
@@ -166,6 +170,11 @@ export class Workbench {
     return at !== undefined && Date.now() - at < READY_SHOWN_MS;
   }
 
+  /** This page opens a new notebook for it, so that there is nothing to tell. */
+  opensNotebook(session: Session): boolean {
+    return this._opened.has(session.id);
+  }
+
   get current(): NotebookInfo | null {
     return this.notebooks.current;
   }
@@ -232,10 +241,10 @@ export class Workbench {
   }
 
   private _onSessions(): void {
-    this._setPace();
     for (const session of this.sessions.state.value.sessions) {
       this._noteReady(session);
     }
+    this._setPace();
     this._emit();
   }
 
@@ -259,6 +268,9 @@ export class Workbench {
     if (target && session.state === 'running' && kernel) {
       this._attachTo.delete(session.id);
       this._readyAt.set(session.id, Date.now());
+      if (target.kind === 'new') {
+        this._opened.add(session.id);
+      }
       setTimeout(() => this._emit(), READY_SHOWN_MS + 50);
       void this._attachReady(session, kernel, target);
     }
@@ -269,7 +281,15 @@ export class Workbench {
       if (target.kind === 'notebook') {
         await this.notebooks.moveTo(target.path, kernel);
       } else {
-        await this.notebooks.openNew(kernel);
+        const path = await this.notebooks.openNew(kernel);
+        const name = path
+          ?.split('/')
+          .pop()
+          ?.replace(/\.ipynb$/, '');
+        if (name) {
+          // A session goes by the name of its notebook, which did not exist when it was asked for.
+          await this.sessions.rename(session.id, name).catch(() => undefined);
+        }
       }
       this._ready.emit({ session, target });
     } catch (error) {
@@ -296,6 +316,7 @@ export class Workbench {
   private _targetChosen = false;
   private readonly _attachTo = new Map<string, Target>();
   private readonly _readyAt = new Map<string, number>();
+  private readonly _opened = new Set<string>();
   private readonly _changed = new Signal<this, void>(this);
   private readonly _ready = new Signal<this, Started>(this);
   private readonly _attachFailed = new Signal<this, { session: Session; reason: string }>(this);

@@ -49,10 +49,15 @@ export class LabNotebooks implements Notebooks {
     return panel ? this._info(panel) : null;
   }
 
-  async openNew(kernel: { id: string; name: string }): Promise<void> {
+  async openNew(kernel: { id: string; name: string }): Promise<string | null> {
     await this._app.serviceManager.kernels.refreshRunning();
     const cwd = this.current?.path.split('/').slice(0, -1).join('/') ?? '';
-    await this._app.commands.execute('notebook:create-new', { kernelId: kernel.id, kernelName: kernel.name, cwd });
+    const panel: unknown = await this._app.commands.execute('notebook:create-new', {
+      kernelId: kernel.id,
+      kernelName: kernel.name,
+      cwd
+    });
+    return (panel as NotebookPanel | undefined)?.context?.path ?? null;
   }
 
   async moveTo(path: string, kernel: { id: string; name: string }): Promise<void> {

@@ -110,6 +110,7 @@ export const notificationsPlugin: JupyterFrontEndPlugin<void> = {
         return;
       }
       const inView = (session: Session): boolean =>
+        workbench.opensNotebook(session) ||
         session.kernels.some(kernel => kernel.notebook !== null && workbench.notebooks.isVisible(kernel.notebook));
       for (const news of newsOf(before, after, Date.now(), inView)) {
         const key = `${news.kind}/${news.session.id}/${news.session.lease?.ends_at ?? ''}`;

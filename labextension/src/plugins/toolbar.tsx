@@ -42,6 +42,9 @@ class PlaceWidget extends ReactWidget {
       session => session.notebook === path && (session.state === 'starting' || session.state === 'waiting')
     );
     const session = this._bench.sessions.byKernel(kernel) ?? starting;
+    if (!kernel && !session) {
+      return <></>;
+    }
     const place = placeOf(session);
     const now = this._bench.ticker.now.value;
     const text = placeLabel(speech, place, this._bench.cluster.state.value.lost?.since ?? null, now);

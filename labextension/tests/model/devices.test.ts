@@ -1,6 +1,6 @@
 import type { Device } from '../../src/api/types';
 import { fitsDevice } from '../../src/model/devicefit';
-import { byKind, byNode } from '../../src/model/devices';
+import { byKind, byNode, expandDevices } from '../../src/model/devices';
 
 function device(node: string, name: string, change: Partial<Device> = {}): Device {
   return {
@@ -57,4 +57,53 @@ test('the picture lights up what the form asks for', () => {
   expect(fitsDevice({ product: 'H100' })(device('n', 'a'))).toBe(true);
   expect(fitsDevice({ product: 'H10' })(device('n', 'a'))).toBe(false);
   expect(fitsDevice({ architecture: ['Hopper'] })(device('n', 'a', ampere))).toBe(false);
+});
+
+test('columns become devices again, unchanged ones the same objects', () => {
+  const compact = (state: number): Parameters<typeof expandDevices>[0] => ({
+    kind: 'CompactDeviceList',
+    version: 1,
+    context: {},
+    revision: 7,
+    visible: { slices: true, claims: 'all' },
+    columns: [
+      'node',
+      'driver',
+      'pool',
+      'name',
+      'device_kind',
+      'label',
+      'memory_bytes',
+      'state',
+      'tiers',
+      'who',
+      'simulated'
+    ],
+    values: {
+      node: ['n1', null],
+      driver: ['d'],
+      pool: ['p'],
+      device_kind: ['gpu'],
+      label: ['H100 80 GB'],
+      state: ['free', 'yours'],
+      tiers: [['large']],
+      who: [null, 'you']
+    },
+    rows: [
+      [0, 0, 0, 'gpu-0', 0, 0, 80e9, 0, 0, 0, 1],
+      [1, 0, 0, 'gpu-1', 0, 0, 80e9, state, 0, state, 1]
+    ]
+  });
+  const first = expandDevices(compact(0), null);
+  expect(first.devices[0]).toMatchObject({
+    nodes: ['n1'],
+    name: 'gpu-0',
+    state: 'free',
+    tiers: ['large'],
+    holders: [],
+    simulated: true
+  });
+  const second = expandDevices(compact(1), first);
+  expect(second.devices[0]).toBe(first.devices[0]);
+  expect(second.devices[1]).toMatchObject({ nodes: null, state: 'yours', holders: [{ who: 'you' }] });
 });
