@@ -8,7 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..errors import DRAError, InputError
+from ..errors import DRAError, InputError, NotFoundError
 
 if TYPE_CHECKING:
     from ..claims import Requirement
@@ -92,10 +92,13 @@ class ClusterSide:
         return {"kind": "SessionList", "version": 1, "context": context, "sessions": sessions}
 
     def launch(
-        self, requirement: Requirement, *, wait: float | None, say: Callable[[str], None]
+        self, requirement: Requirement, *, wait: float | None, say: Callable[[str], None], **options: Any
     ) -> dict[str, Any]:
-        """Start a session and wait until it runs, saying each step; interrupting gives everything back."""
-        begun = self._call(self.sessions.launch(requirement, name=requirement.name, wait=wait))
+        """Start a session and wait until it runs, saying each step; interrupting gives everything back.
+
+        ``options`` are further ones of `SessionService.launch`.
+        """
+        begun = self._call(self.sessions.launch(requirement, name=requirement.name, wait=wait, **options))
 
         def told(event: SessionEvent) -> None:
             if event.id == begun.id and event.step and event.step.get("state") == "done":
@@ -127,6 +130,16 @@ class ClusterSide:
             self.sessions.extend(session_id, extend_seconds=seconds)
         ).as_dict()
         return record
+
+    def idle_limit(self, session_id: str, seconds: float) -> None:
+        """How long the session may idle from now on."""
+        self._call(self.sessions.extend(session_id, idle_seconds=seconds))
+
+    def give_back(self, session_id: str, seconds: float) -> None:
+        """End a session and wait until its device is back; one that is gone already is no error."""
+        with suppress(NotFoundError):
+            self._call(self.sessions.stop(session_id))
+            self.sessions.loop.call(self.sessions.ended(session_id), seconds)
 
     def stop(self, session_id: str) -> dict[str, Any]:
         record: dict[str, Any] = self._call(self.sessions.stop(session_id)).as_dict()

@@ -67,10 +67,16 @@ def parse(words: Sequence[str]) -> Call:
     return Call(word, parser.parse_args(list(words[1:])))
 
 
+def make_parser(prog: str, description: str) -> argparse.ArgumentParser:
+    """A parser that raises InputError and HelpShown; ``prog`` without its first percent sign."""
+    return _Parser(prog=prog, description=description, allow_abbrev=False)
+
+
 def help_text() -> str:
     width = max(len(word) for word in WORDS)
     lines = [f"%dra {word:<{width}}  {text}" for word, text in WORDS.items()]
-    return "\n".join([*lines, "", "%dra WORD --help tells more."])
+    cell = "%%dra TIER --in a --out b  runs the cell on a device held only meanwhile: %%dra --help"
+    return "\n".join([*lines, "", cell, "%dra WORD --help tells more."])
 
 
 def _requirement(parser: argparse.ArgumentParser, *, session: bool) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from IPython.core.error import UsageError
-from IPython.core.magic import Magics, line_magic, magics_class
+from IPython.core.magic import Magics, cell_magic, line_magic, magics_class
 
 from ..errors import DRAError
 from ..widgets import held
@@ -16,6 +16,7 @@ from .commands import Call, HelpShown, help_text, parse
 
 if TYPE_CHECKING:
     from ..widgets.card import Card
+    from .cell import CellRunner
     from .cluster_side import ClusterSide
 
 NO_LOGIN = (
@@ -31,6 +32,7 @@ class DRAMagics(Magics):
     def __init__(self, shell: Any, cluster: ClusterSide | None = None) -> None:
         super().__init__(shell)
         self._cluster = cluster
+        self._runner: CellRunner | None = None
 
     @property
     def cluster(self) -> ClusterSide:
@@ -53,6 +55,29 @@ class DRAMagics(Magics):
             raise UsageError(visible(text, 2000)) from error
         except ValueError as error:
             raise UsageError(f"%dra: {visible(error)}") from error
+
+    @cell_magic("dra")  # type: ignore[arg-type]
+    def dra_cell(self, line: str, cell: str) -> Any:
+        """Run this cell on a device that is held only while it runs: see ``%%dra --help``."""
+        from .celloptions import parse_cell
+
+        try:
+            options = parse_cell(shlex.split(line))
+            if held.read_session(held.run_folder()) is not None:
+                print("The cell was not run.")
+                return self._request(Call("launch", options.arguments))
+            if self._runner is None:
+                from .cell import CellRunner
+
+                self._runner = CellRunner(self.shell, self.cluster)
+            return self._runner.run(options, cell)
+        except HelpShown:
+            return None
+        except DRAError as error:
+            text = error.message if error.next_step is None else f"{error.message} {error.next_step}"
+            raise UsageError(visible(text, 2000)) from error
+        except ValueError as error:
+            raise UsageError(f"%%dra: {visible(error)}") from error
 
     def _answer(self, call: Call) -> Any:
         if call.word == "help":

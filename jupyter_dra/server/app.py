@@ -44,7 +44,7 @@ class DRAExtension(ExtensionApp, DRASettings):
         specs = str(files("jupyter_dra") / "kernels" / "specs")
         assert self.serverapp.kernel_spec_manager is not None
         assert self.serverapp.event_logger is not None
-        dirs = self.serverapp.kernel_spec_manager.kernel_dirs
+        dirs = kernel_dirs(self.serverapp.kernel_spec_manager)
         if specs not in dirs:
             dirs.append(specs)
         folder = files(__package__) / "event_schemas"
@@ -71,6 +71,23 @@ class DRAExtension(ExtensionApp, DRASettings):
         board: Board | None = self.board
         if board is not None:
             await board.close()
+
+
+def kernel_dirs(manager: Any) -> list[str]:
+    """The manager's list of folders, to be added to.
+
+    Its default (jupyter_client/kernelspec.py, ``_kernel_dirs_default``) imports IPython for the last folder, which
+    is most of what we would add to the server's start; the same list is made here without.
+    """
+    if not manager.trait_has_value("kernel_dirs"):
+        import os
+
+        from jupyter_core.paths import jupyter_path
+
+        home = os.environ.get("IPYTHONDIR") or os.path.join(os.path.expanduser("~"), ".ipython")
+        manager.kernel_dirs = [*jupyter_path("kernels"), os.path.join(home, "kernels")]
+    found: list[str] = manager.kernel_dirs
+    return found
 
 
 def main(argv: Any = None) -> None:

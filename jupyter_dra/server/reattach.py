@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -31,7 +32,7 @@ PAGES_WAIT = 5.0
 
 
 class Reattachment:
-    """Brings the kernels of `entries` back; `finished` holds those that are gone for good.
+    """Brings the kernels of `entries` back; `waiting` holds those that are not back and not known to be gone.
 
     Args:
         server_id: this server's identity; sessions of another one are left alone.
@@ -50,11 +51,13 @@ class Reattachment:
         self._server, self._sessions, self._server_id = server, sessions, server_id
         self._changed = changed
         self._tried = asyncio.Event()
+        self.back = 0
         self.waiting = {entry.kernel: entry for entry in entries}
 
     async def run(self) -> None:
         """Until every kernel is back or known to be gone; never raises."""
         restore = self._hold_pages()
+        began, wanted = time.monotonic(), len(self.waiting)
         try:
             for attempt in range(1_000_000):
                 await asyncio.gather(
@@ -62,6 +65,10 @@ class Reattachment:
                 )
                 restore()
                 self._tried.set()
+                seconds = time.monotonic() - began
+                log.info(
+                    "Of %d kernels of an earlier server %d are back after %.2f s", wanted, self.back, seconds
+                )
                 if not self.waiting:
                     return
                 await asyncio.sleep(PAUSES[min(attempt, len(PAUSES) - 1)])
@@ -141,6 +148,7 @@ class Reattachment:
         try:
             await _into_manager(manager, self._sessions, entry, handle)
             manager.get_kernel(entry.kernel).execution_state = state if state in ("idle", "busy") else "idle"
+            self.back += 1
             await self._page(entry)
         except Exception:
             log.exception("The kernel %s could not be brought back", entry.kernel)
@@ -163,6 +171,7 @@ class Reattachment:
 async def _into_manager(manager: Any, sessions: Sessions, entry: Entry, handle: KernelHandle) -> None:
     """Make the kernel manager hold a running kernel, as if it had started it."""
     from jupyter_client.provisioning.factory import KernelProvisionerFactory
+    from jupyter_server._tz import utcnow
     from jupyter_server.prometheus.metrics import KERNEL_CURRENTLY_RUNNING_TOTAL
 
     from ..kernels.provisioner import DRAProvisioner
@@ -182,9 +191,9 @@ async def _into_manager(manager: Any, sessions: Sessions, entry: Entry, handle: 
     km._launch_args = {"dra": {"session_id": entry.session, "kernel_id": kernel_id}}
     km._attempted_start = True
     km.ready.set_result(None)
+    km.execution_state, km.reason, km.last_activity = "idle", "", utcnow()  # a listing may come any moment
     manager._kernels[kernel_id] = km
     manager._kernel_connections[kernel_id] = 0
-    km.execution_state, km.reason = "idle", ""
     await manager._finish_kernel_start(kernel_id)
     km.start_restarter()
     km._connect_control_socket()

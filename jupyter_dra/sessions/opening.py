@@ -96,7 +96,7 @@ class Opening:
             caches=caches,
             identity=identity,
             policy=self.policy,
-            runtime=self._runtime or _runtime(self.policy.pod_runtime),
+            runtime=self._runtime or named(self.policy.pod_runtime)(),
             store=SessionStore(identity.folder),
             reach=Reach(client, self.policy.transport),
             inventory=feed,
@@ -126,8 +126,7 @@ class Opening:
             await ctx.client.close()
 
 
-def _runtime(spec: str) -> PodRuntime:
-    """The class a ``module:attribute`` text names, made without arguments."""
+def named(spec: str) -> Any:
+    """What a ``module:attribute`` text names."""
     module, _, attribute = spec.partition(":")
-    made: PodRuntime = getattr(import_module(module), attribute)()
-    return made
+    return getattr(import_module(module), attribute)

@@ -42,6 +42,7 @@ class SessionPolicy:
             CEL, tolerate taints, pass driver configuration.
         tiers: the administrator's own tier entries, see ``planner.admin_tiers``.
         pod_runtime: ``module:attribute`` of the class that makes pod materials.
+        kernel_channel: ``module:attribute`` of what opens a `ports.KernelChannel` to a kernel.
     """
 
     lease: int = 4 * HOUR
@@ -78,6 +79,7 @@ class SessionPolicy:
     history_seconds: int = 24 * HOUR
     keep_on_stop: bool = False
     pod_runtime: str = "jupyter_dra.kernels:KernelPods"
+    kernel_channel: str = "jupyter_dra.kernels.channel:open_channel"
 
 
 LOCAL_IMAGE = "jupyter-dra/kernel:local"

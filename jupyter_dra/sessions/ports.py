@@ -158,6 +158,38 @@ class KernelHandle:
     control: Control = field(repr=False)
 
 
+class KernelChannel(Protocol):
+    """Code run on a kernel by a program that waits for it; blocking, for one thread at a time."""
+
+    def execute(
+        self,
+        code: str,
+        *,
+        told: Callable[[Mapping[str, Any]], None],
+        ask: Callable[[str, bool], str] | None = None,
+        silent: bool = False,
+    ) -> Mapping[str, Any]:
+        """Run code and wait for its end; answers with the content of the kernel's reply.
+
+        A KeyboardInterrupt meanwhile interrupts the kernel; a second one ends the waiting.
+
+        Args:
+            told: called with ``{"type", "content"}`` of everything this request publishes.
+            ask: answers ``input()``: prompt, and whether it is a password; None refuses input.
+            silent: not counted and not kept in the kernel's history.
+
+        Raises:
+            SessionEnded: the kernel ended meanwhile; ``code`` says how.
+        """
+        ...
+
+    def interrupt(self) -> None: ...
+
+    def close(self) -> None:
+        """Let go; the kernel goes on."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class SessionEvent:
     """A change of a session, as in the contract's ``session/v1`` event; holds ids and codes only."""

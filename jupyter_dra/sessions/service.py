@@ -24,10 +24,10 @@ from .limits import check_limits, check_policy
 from .live import LiveKernel, LiveSession
 from .loop import BackgroundLoop
 from .making import Context, default_image, remember
-from .opening import Opening, Where
+from .opening import Opening, Where, named
 from .pods import CONTAINER
 from .policy import SessionPolicy
-from .ports import KernelChoice, KernelHandle, PodRuntime, SessionEvent
+from .ports import KernelChannel, KernelChoice, KernelHandle, PodRuntime, SessionEvent
 from .reconcile import reconcile, reconcile_for_ever
 from .record import Lease, SessionRecord, epoch
 from .registry import Registry, unknown
@@ -242,6 +242,12 @@ class Sessions:
             why = why or reason("exited")
             raise SessionEnded(why.message, code=why.code, next_step=why.next_step, params=why.params)
         return kernel.handle(session_id)
+
+    def channel(self, session_id: str, kernel_id: str | None = None) -> KernelChannel:
+        """Wait for a kernel and open a channel for code to it; blocking, never on the background loop."""
+        handle = self.loop.call(self.ready(session_id, kernel_id))
+        opened: KernelChannel = named(self.policy.kernel_channel)(self, handle)
+        return opened
 
     @on_loop
     async def reattach(self, session_id: str) -> builtins.list[KernelHandle]:
