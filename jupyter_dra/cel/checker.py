@@ -339,7 +339,7 @@ class _Checker:
         element: Type = DYN
         if kind[0] == "list":
             element = kind[1]
-        elif kind[0] not in kinds.WILD and kind[0] != "var":
+        elif kind[0] not in ("dyn", "error", "var"):
             message = f"expression of type '{format_type(kind)}' cannot be range of a comprehension"
             self.problem(message + " (must be list, map, or dynamic)", node.value.at, node, (kind,))
         self.scopes.append({node.name: element})
