@@ -106,6 +106,7 @@ def _serve(arguments: argparse.Namespace, folder: Path, root: bool) -> int:
             "--ServerApp.port_retries=0",
             "--ServerApp.ip=127.0.0.1",
             "--ServerApp.open_browser=False",
+            "--Application.log_level=WARN",
             "--DRAExtension.context=local",
             "--LabApp.news_url=None",
             "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate",
@@ -152,6 +153,8 @@ def _process(command: list[str], environment: dict[str, str]) -> Iterator[subpro
     """The server in a session of its own, ended in every case; Ctrl-C and SIGTERM reach us, not it."""
     process = subprocess.Popen(command, env=environment, stdin=subprocess.DEVNULL, start_new_session=True)
     previous = signal.signal(signal.SIGTERM, _interrupt)
+    # A shell that starts us in the background has us ignore Ctrl-C; asking for it explicitly must still work.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         yield process
     except KeyboardInterrupt:
