@@ -140,9 +140,9 @@ class Substitution:
 
 def _no_narrower(one: Type, two: Type) -> bool:
     """Tell whether ``one`` is the same as ``two`` or less specific."""
-    if one[0] in ("dyn", "var", "error"):
+    if one[0] in ("dyn", "any", "var", "error"):
         return True
-    if two[0] in ("dyn", "var", "error") or one[0] != two[0] or len(one) != len(two):
+    if two[0] in ("dyn", "any", "var", "error") or one[0] != two[0] or len(one) != len(two):
         return False
     return all(_no_narrower(a, b) for a, b in zip(one[1:], two[1:], strict=True))
 

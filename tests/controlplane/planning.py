@@ -27,7 +27,7 @@ WITHOUT_NODES = tuple(
 )
 _DECIDED_SECONDS = 150
 # Repairs that this release's scheduler does not have yet.
-_FEATURES = {
+FEATURES = {
     "repairs": {name: False for name, first in FIRST_RELEASE.items() if _release(first) > _release(VERSION)}
 }
 _CANNOT = re.compile(r"(\d+) cannot allocate all claims")
@@ -149,7 +149,7 @@ def _create(plane: ControlPlane, item: Object) -> Object:
 
 def _inventory(one: Cell) -> Inventory:
     seen = [*device_classes(), *map(ready, one.nodes), *one.slices, *one.held]
-    return Inventory.from_objects(seen, features=_FEATURES)
+    return Inventory.from_objects(seen, features=FEATURES)
 
 
 def _decide(plane: ControlPlane, cells: list[Cell]) -> dict[str, Object]:
