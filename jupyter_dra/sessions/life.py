@@ -188,6 +188,9 @@ async def reattach(ctx: Context, session: LiveSession, kernel: LiveKernel) -> No
         await dial(ctx, session, kernel, until=time.monotonic() + CLOSE_PATIENCE)
     except Failed as failed:
         raise SessionEnded(failed.reason.message, code=failed.reason.code) from failed
+    # Nobody listened since the earlier process went: what the kernel published meanwhile is not kept anywhere.
+    note = {"at": int(ctx.clock()), "event": "reattached", "kernel": kernel.id, "output": "lost-until-here"}
+    session.history.append(note)
     connected(ctx, session, kernel)
     kernel.task = asyncio.create_task(_resume(ctx, session, kernel), name=f"kernel {kernel.pod_name}")
 
