@@ -119,9 +119,10 @@ class DRAProvisioner(KernelProvisionerBase):
     async def pre_launch(self, **kwargs: Any) -> dict[str, Any]:
         """Keep what concerns us of the launch arguments; the server's environment is not forwarded (T17)."""
         env: Mapping[str, str] = kwargs.get("env") or {}
+        cwd = kwargs.get("cwd")
         return {
             "cmd": list(self.kernel_spec.argv),
-            "cwd": kwargs.get("cwd"),
+            "cwd": None if cwd is None else os.fspath(cwd),  # `jupyter execute` hands a Path
             "dra": kwargs.get("dra"),
             "session_name": env.get("JPY_SESSION_NAME"),
         }

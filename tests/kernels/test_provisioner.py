@@ -121,7 +121,9 @@ def test_a_notebook_runs_from_top_to_bottom_with_nbclient(
             nbformat.v4.new_code_cell("%load_ext jupyter_dra\n%dra\nprint(x * 7)"),  # type: ignore[no-untyped-call]
         ]
     )
-    NotebookClient(notebook, kernel_name="dra-test", timeout=60).execute()
+    # The folder as `jupyter execute` gives it: a Path, not a text.
+    resources = {"metadata": {"path": Path.cwd()}}
+    NotebookClient(notebook, kernel_name="dra-test", timeout=60, resources=resources).execute()
     outputs = notebook.cells[1].outputs
     assert any("42" in output.get("text", "") for output in outputs)
 
