@@ -16,6 +16,7 @@ __all__ = ["Classifier", "Failed"]
 
 _STAGE = {"kind": 1, "memory": 2, "condition": 3, "out-of-service": 4, "share": 5, "passes": 6}
 _BLOCKING = ("NoSchedule", "NoExecute")
+_WITHOUT_MEMORY = ("nic", "cpu", "tpu")
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +46,7 @@ class Classifier:
             self._terms.append(
                 sorted(
                     read_terms(of_class, True, version) + read_terms(body.selectors, False, version),
-                    key=lambda term: _STAGE[term.topic],
+                    key=lambda term: (_STAGE[term.topic], term.of_class),
                 )
             )
         self._by_kind: dict[int, Failed] = {}
@@ -103,10 +104,15 @@ class Classifier:
             if term.topic == "memory":
                 facts = self._inventory.facts.of_device(device)
                 if facts.memory_bytes is None:
+                    if facts.device_kind in _WITHOUT_MEMORY and self._outside_class(terms, device):
+                        return Failed("kind", term)  # a class told by memory alone still means GPUs
                     return Failed("memory", term, "unknown")
                 return Failed("memory", term, self._direction(term, facts.memory_bytes))
             return Failed(term.topic, term, None if term.topic == "kind" else term.field)
         return Failed("condition", None, "where")
+
+    def _outside_class(self, terms: Sequence[Term], device: DeviceEntry) -> bool:
+        return any(term.of_class and self._selectors.match(term.text, device) is not True for term in terms)
 
     @staticmethod
     def _direction(term: Term, memory: int) -> str:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["Inventory", "NodeInfo"]
 
 Json = Mapping[str, Any]
+_SIMULATED = "jupyter-dra.dev/simulated"
 
 
 class NodeInfo:
@@ -59,6 +60,8 @@ class Inventory:
         self.pods: dict[tuple[str, str], Json] = {}
         # Slices nobody could read, with the reason.
         self.unreadable: dict[str, str] = {}
+        # Slices whose annotation says that nothing computes on their devices.
+        self.simulated: set[str] = set()
         self.cache: dict[Any, Any] = {}
         self._cached_at = -1
         self._changes = 0
@@ -203,6 +206,8 @@ class Inventory:
 
     def _set_slice(self, name: str, item: Json) -> None:
         """A slice that cannot be read (no API server would have taken it) counts as absent and is remembered."""
+        notes = (item.get("metadata") or {}).get("annotations") or {}
+        (self.simulated.add if notes.get(_SIMULATED) == "true" else self.simulated.discard)(name)
         try:
             self.state.set_slice(item)
             self.unreadable.pop(name, None)
@@ -221,6 +226,7 @@ class Inventory:
         kind, key = item.get("kind"), _key(item)
         if kind == "ResourceSlice":
             self.state.remove_slice(key[1])
+            self.simulated.discard(key[1])
         elif kind == "DeviceClass":
             self.classes.pop(key[1], None)
             self.state.remove_class(key[1])

@@ -116,6 +116,20 @@ def test_a_device_that_states_no_memory_is_not_called_too_small() -> None:
     assert reason(plan, "memory")["message"] == "2 memory size not known"
 
 
+def test_a_class_told_by_memory_alone_calls_network_cards_another_kind() -> None:
+    large = 'device.capacity[device.driver].?memory.orValue(quantity("0")).compareTo(quantity("30G")) >= 0'
+    objects = [
+        device_class("large", large),
+        slice_of("n1", [h100("gpu-0"), l4("gpu-1"), a100("gpu-2")]),
+        slice_of("n2", [device("0", tpuGen="v6e")], "tpu.google.com"),
+    ]
+    plan = Inventory.from_objects(objects).plan({"tier": "large", "vram": "80GB"})
+    assert codes(plan) == {"kind": 1, "memory": 2}
+    assert reason(plan, "kind")["message"] == "1 another kind of device · TPUs"
+    # What was asked for, not the class's own limit.
+    assert reason(plan, "memory")["message"] == "2 less than 80 GB · nearest: A100, 40 GB"
+
+
 def test_a_product_that_nobody_has_is_answered_with_those_there_are() -> None:
     objects = [
         device_class("gpu", NVIDIA_CLASS),

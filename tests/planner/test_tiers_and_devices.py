@@ -150,6 +150,15 @@ def test_states_of_devices_out_of_service_incomplete_and_being_given_back() -> N
     assert [entry["state"] for entry in inventory.devices()] == ["out-of-service", "releasing", "incomplete"]
 
 
+def test_a_slice_marked_as_simulated_makes_its_devices_so() -> None:
+    marked = slice_of("n1", [h100("gpu-0")])
+    marked["metadata"]["annotations"] = {"jupyter-dra.dev/simulated": "true"}
+    inventory = Inventory.from_objects([marked, slice_of("n2", [h100("gpu-0")])])
+    assert [entry["simulated"] for entry in inventory.devices()] == [True, False]
+    inventory.apply({"type": "MODIFIED", "object": slice_of("n1", [h100("gpu-0")])})
+    assert [entry["simulated"] for entry in inventory.devices()] == [False, False]
+
+
 def test_devices_can_be_narrowed_to_a_tier_or_a_node() -> None:
     inventory = lab()
     assert {entry["pool"] for entry in inventory.devices(tier="tpu")} == {"n3"}
