@@ -11,7 +11,7 @@
     ├── AllocationError       the allocator's fatal and node-only outcomes
     ├── BudgetExceeded        a search or a selector used up its steps
     ├── RefusedError          limit, policy, quota                      (exit 7, HTTP 403)
-    ├── ConflictError         busy, impossible, longest-lease           (exit 3 or 4, HTTP 409)
+    ├── ConflictError         busy, impossible, longest-lease           (exit 3, 4 or 7, HTTP 409)
     ├── NotFoundError         no such session, object, file             (exit 1, HTTP 404)
     ├── ClusterError          no cluster, unreachable, too old, no right (exit 8, HTTP 503)
     └── SessionEnded          a session ended before or while it was used

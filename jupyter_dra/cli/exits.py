@@ -42,6 +42,8 @@ def status_of(error: DRAError) -> int:
         return VERDICTS[error.code]
     if error.code == "class-missing":
         return IMPOSSIBLE
+    if error.code == "longest-lease":
+        return REFUSED  # a limit, though the state of the session decides it
     for kind, status in (
         (RefusedError, REFUSED),
         (ClusterError, NO_CLUSTER),

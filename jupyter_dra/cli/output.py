@@ -72,6 +72,11 @@ def free_text(free: int | None, at_most: int | None) -> str:
     return "?" if at_most is None else f"at most {at_most}"
 
 
+def several(count: int, word: str) -> str:
+    """``1 node``, ``2 nodes``."""
+    return f"{count:,} {word}" if count == 1 else f"{count:,} {word}s"
+
+
 def duration(seconds: float | None) -> str:
     """0.7 s, 48 s, 26 min, 1 h 58 min, 2 d 4 h."""
     if seconds is None:

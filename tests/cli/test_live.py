@@ -39,7 +39,9 @@ def test_a_session_from_the_shell(live: Command, shared_cluster: LocalCluster) -
         assert len(attached.json["kernels"]) == 2
         extended = live("extend", session_id, "--by", "1h", "-o", "json")
         assert extended.json["lease"]["ends_at"] > launched.json["lease"]["ends_at"]
-        assert live("extend", session_id, "--by", "300h").status == 3
+        too_long = live("extend", session_id, "--by", "300h")
+        assert too_long.status == 7
+        assert session_id in too_long.err and extended.json["lease"]["longest_until"] in too_long.err
         assert "podside" in live("logs", session_id).out
     finally:
         stopped = live("stop", session_id)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from ...errors import DRAError, InputError
 from .. import exits
 from ..options import add_cluster, add_output
-from ..output import clean, clean_block, show, write
+from ..output import clean, clean_block, several, show, write
 
 if TYPE_CHECKING:
     from ...checker import CheckResult, ServerAnswer
@@ -150,8 +150,11 @@ def _in_words(results: dict[str, CheckResult], arguments: argparse.Namespace) ->
             lines.append(f"{clean(path)}: document {answer['document']}: the server {verdict}")
         summary = found["summary"]
         lines.append(
-            f"{clean(path)}: {summary['documents']} documents, {summary['errors']} errors, "
-            f"{summary['warnings']} warnings, {summary['hints']} hints"
+            f"{clean(path)}: "
+            + ", ".join(
+                several(summary[name] or 0, name[:-1])
+                for name in ("documents", "errors", "warnings", "hints")
+            )
         )
     return "\n".join(lines)
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from .. import exits
 from ..options import add_cluster, add_output
-from ..output import gigabytes, show, table
+from ..output import show, table
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -28,14 +28,14 @@ def run(arguments: argparse.Namespace) -> int:
             device["name"],
             device["driver"],
             device["product"] or device["label"],
-            gigabytes(device["memory_bytes"]),
+            _memory(device),
             device["state"],
             _holders(device["holders"]),
             "simulated" if device["simulated"] else "",
         )
         for device in document["devices"]
     ]
-    head = ("NODE", "DEVICE", "DRIVER", "PRODUCT", "MEMORY", "STATE", "HOLDER", "")
+    head = ("NODE", "DEVICE", "DRIVER", "PRODUCT", "MEMORY", "STATE", "HOLDER", "NOTE")
     show(document, arguments.output, table(rows, head) if rows else "No devices published.")
     return exits.DONE
 
@@ -44,3 +44,10 @@ def _holders(holders: list[dict[str, Any]]) -> str:
     named = [f"{one['namespace']}/{one['claim']}" for one in holders[:2] if one.get("claim")]
     more = len(holders) - len(named)
     return ", ".join([*named, *([f"and {more} more"] if more > 0 and named else [])])
+
+
+def _memory(device: dict[str, Any]) -> str | None:
+    """The size as on the card, as in the list of tiers."""
+    from ...planner.naming import size_label
+
+    return size_label(device["memory_bytes"], device["product"])

@@ -85,7 +85,7 @@ async def follow(sessions: Sessions, session_id: str) -> None:
     def wake(_: object) -> None:
         here.call_soon_threadsafe(changed.set)
 
-    end = sessions.subscribe(wake)
+    end = sessions.subscribe(wake, every=True)
     ready = asyncio.ensure_future(sessions.ready(session_id))
     told: set[str] = set()
     try:

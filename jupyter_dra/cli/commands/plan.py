@@ -9,7 +9,7 @@ from ...claims.arguments import add_requirement_arguments, requirement_from_argu
 from ...errors import InputError
 from .. import exits
 from ..options import add_cluster, add_output
-from ..output import clean, show
+from ..output import clean, several, show
 
 _WORDS = {
     "fits": "Fits now",
@@ -53,7 +53,7 @@ def run(arguments: argparse.Namespace) -> int:
 def _in_words(plan: dict[str, Any]) -> str:
     lines = [f"{_WORDS[plan['verdict']]} · {_summary(plan)}"]
     lines += [f"  {clean(reason['message'])}" for reason in plan["reasons"]]
-    lines += [f"  ! {clean(finding['message'])}" for finding in plan["findings"]]
+    lines += _findings(plan)
     if not plan["certainty"]["sure"]:
         lines.append("not sure: " + ", ".join(clean(_code(one)) for one in plan["certainty"]["reasons"]))
     if plan["relaxations"]:
@@ -62,6 +62,21 @@ def _in_words(plan: dict[str, Any]) -> str:
     if plan["launch"]["can"] != "yes" and plan["launch"]["code"]:
         lines.append(f"launch: {plan['launch']['can']} ({clean(plan['launch']['code'])})")
     return "\n".join(lines)
+
+
+def _findings(plan: dict[str, Any]) -> list[str]:
+    """Each finding once, with what to do; alternatives of one request repeat them, and reasons say some already."""
+    said = {reason["message"] for reason in plan["reasons"]}
+    lines = []
+    for finding in plan["findings"]:
+        if finding["message"] in said:
+            continue
+        said.add(finding["message"])
+        where = f"{clean(finding['path'])}: " if finding["path"] and finding["severity"] == "error" else ""
+        lines.append(f"  ! {where}{clean(finding['message'])}")
+        if finding["fix"]:
+            lines.append(f"    → {clean(finding['fix'])}")
+    return lines
 
 
 def _code(reason: Any) -> str:
@@ -80,7 +95,8 @@ def _summary(plan: dict[str, Any]) -> str:
     if plan["verdict"] == "invalid":
         return "a condition cannot work."
     likely = next((node for node in plan["nodes"] if node["likely"]), None)
-    text = f"{counts['matching']} devices on {counts['matching_nodes']} nodes match"
+    text = f"{several(counts['matching'], 'device')} on {several(counts['matching_nodes'], 'node')}"
+    text += " matches" if counts["matching"] == 1 else " match"
     if counts["free"] is not None:
         text += f", {counts['free']} free"
     elif counts["free_at_most"] is not None:
