@@ -10,17 +10,18 @@ import { startServer } from '../ui/server.mjs';
 
 const times = Number(process.argv[2] ?? 3);
 
-/** Types into the first cell of the notebook that opens, runs it, waits for the answer. */
+/** Types into the first cell of the notebook that opens, runs it once the kernel is there, waits for the answer. */
 async function firstResult(page) {
   await page.locator('.jp-Notebook .jp-CodeCell .cm-content').first().click();
   await page.keyboard.type('6*7');
+  await page.locator('.jp-Notebook-ExecutionIndicator[data-status="idle"]').first().waitFor({ state: 'attached' });
   await page.keyboard.press('Shift+Enter');
   await page.locator('.jp-OutputArea-output', { hasText: '42' }).first().waitFor();
 }
 
 async function plain(browser, server) {
   const { page, close } = await openLab(browser, server);
-  page.setDefaultTimeout(60_000);
+  page.setDefaultTimeout(30_000);
   const began = performance.now();
   await page.locator('.jp-LauncherCard[data-category="Notebook"]', { hasText: 'Python 3' }).first().click();
   await firstResult(page);
@@ -31,9 +32,9 @@ async function plain(browser, server) {
 
 async function session(browser, server) {
   const { page, close } = await openLab(browser, server);
-  page.setDefaultTimeout(60_000);
+  page.setDefaultTimeout(30_000);
   const panel = await openPanel(page, 300);
-  await panel.getByText('Fits now').waitFor();
+  await panel.getByText('Fits now', { exact: true }).waitFor();
   const button = panel.locator('.dra-Launch:not([aria-disabled="true"])');
   await button.waitFor();
   const began = performance.now();
