@@ -46,8 +46,13 @@ function useTheme(): number {
   return turn;
 }
 
+/** Enough of a node to know whether its drawing would change. */
 function signature(row: NodeRow, fits: (device: Device) => boolean): string {
-  return row.devices.map(device => `${device.state[0]}${fits(device) ? 1 : 0}`).join('');
+  let text = row.name;
+  for (const device of row.devices) {
+    text += device.state === 'free' && fits(device) ? '+' : (device.state[0] ?? '');
+  }
+  return text;
 }
 
 interface GroupProps {
@@ -81,7 +86,7 @@ function GroupCanvas({ group, fits, marks, width, theme }: GroupProps): ReactEle
     }
     context.setTransform(scale, 0, 0, scale, 0, 0);
     group.nodes.forEach((row, index) => {
-      const sign = `${row.name}:${signature(row, fits)}`;
+      const sign = signature(row, fits);
       if (drawn.current.signatures[index] !== sign) {
         drawn.current.signatures[index] = sign;
         paintNode(context, layout, index, row, fits, palette, marks);

@@ -1,6 +1,6 @@
 /** The Devices section: the same devices as a picture, as a list, and who waits for them. */
 
-import { useId, type ReactElement } from 'react';
+import { useId, useMemo, type ReactElement } from 'react';
 
 import type { Device, Requirement, Visible } from '../api/types';
 import type { NodeGroup, NodeRow } from '../model/devices';
@@ -40,11 +40,20 @@ export const BLOCK_NODES = 600;
 function Summary({ devices, fits }: { devices: readonly Device[]; fits: (device: Device) => boolean }): ReactElement {
   const speech = useSpeech();
   const { trans } = speech;
-  const number = (test: (device: Device) => boolean): number => devices.filter(test).length;
-  const fitting = number(device => device.state === 'free' && fits(device));
-  const free = number(device => device.state === 'free');
-  const yours = number(device => device.state === 'yours');
-  const unseen = number(device => device.state === 'hidden' || device.state === 'unknown');
+  const { fitting, free, yours, unseen } = useMemo(() => {
+    const sums = { fitting: 0, free: 0, yours: 0, unseen: 0 };
+    for (const device of devices) {
+      if (device.state === 'free') {
+        sums.free += 1;
+        sums.fitting += fits(device) ? 1 : 0;
+      } else if (device.state === 'yours') {
+        sums.yours += 1;
+      } else if (device.state === 'hidden' || device.state === 'unknown') {
+        sums.unseen += 1;
+      }
+    }
+    return sums;
+  }, [devices, fits]);
   const parts = [
     fill(trans.__('{n} free'), { n: count(speech, free) }),
     yours ? fill(trans.__('{n} yours'), { n: count(speech, yours) }) : null,

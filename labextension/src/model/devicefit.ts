@@ -36,11 +36,14 @@ export function fitsDevice(requirement: Requirement): (device: Device) => boolea
         return false;
       }
     }
-    const product = device.product ?? device.label ?? '';
+    const product = products.length ? (device.product ?? device.label ?? '') : '';
     if (products.length && !products.some(name => hasWord(product, name))) {
       return false;
     }
+    if (!generations.length) {
+      return true;
+    }
     const generation = stringAttribute(device, 'architecture');
-    return !generations.length || generation === null || generations.some(name => hasWord(generation, name));
+    return generation === null || generations.some(name => hasWord(generation, name));
   };
 }

@@ -84,35 +84,52 @@ export class DevicesModel {
 
 /** Columns back into devices; those that did not change since `before` stay the same objects. */
 export function expandDevices(compact: CompactDeviceList, before: DeviceList | null): DeviceList {
-  const at = new Map(compact.columns.map((name, index) => [name, index]));
-  const cell = (row: readonly unknown[], name: string): unknown => {
-    const value = row[at.get(name) ?? -1];
+  const column = (name: string): ((row: readonly unknown[]) => unknown) => {
+    const index = compact.columns.indexOf(name);
     const table = compact.values[name];
-    return table && typeof value === 'number' ? table[value] : value;
+    return table ? row => table[row[index] as number] : row => row[index];
   };
-  const old = new Map(
-    (before?.devices ?? []).map(device => [`${device.driver}/${device.pool}/${device.name}`, device])
-  );
-  const devices = compact.rows.map((row): Device => {
-    const who = cell(row, 'who');
-    const node = cell(row, 'node');
-    const device: Device = {
-      driver: String(cell(row, 'driver')),
-      pool: String(cell(row, 'pool')),
-      name: String(cell(row, 'name')),
-      nodes: typeof node === 'string' ? node.split(', ') : null,
-      device_kind: cell(row, 'device_kind') as DeviceKind,
-      label: cell(row, 'label') as string | null,
+  const [node, driver, pool, name] = [column('node'), column('driver'), column('pool'), column('name')];
+  const [kind, label, memory] = [column('device_kind'), column('label'), column('memory_bytes')];
+  const [state, tiers, who, simulated] = [column('state'), column('tiers'), column('who'), column('simulated')];
+  const nodes = new Map<unknown, readonly string[] | null>([[null, null]]);
+  const holders = new Map<unknown, Device['holders']>([[null, []]]);
+  const old = before?.devices ?? [];
+  const devices = compact.rows.map((row, index): Device => {
+    const was = old[index];
+    // The order is the server's, by node and device: what stands at the same place is the same device.
+    if (
+      was &&
+      was.state === state(row) &&
+      was.name === name(row) &&
+      was.pool === pool(row) &&
+      was.driver === driver(row) &&
+      was.label === label(row)
+    ) {
+      return was;
+    }
+    const [where, holder] = [node(row) ?? null, who(row) ?? null];
+    if (!nodes.has(where)) {
+      nodes.set(where, String(where).split(', '));
+    }
+    if (!holders.has(holder)) {
+      holders.set(holder, [{ who: String(holder) }]);
+    }
+    return {
+      driver: driver(row) as string,
+      pool: pool(row) as string,
+      name: name(row) as string,
+      nodes: nodes.get(where) ?? null,
+      device_kind: kind(row) as DeviceKind,
+      label: label(row) as string | null,
       product: null,
-      memory_bytes: cell(row, 'memory_bytes') as number | null,
+      memory_bytes: memory(row) as number | null,
       memory_published: null,
-      state: cell(row, 'state') as DeviceState,
-      tiers: (cell(row, 'tiers') ?? []) as readonly string[],
-      simulated: cell(row, 'simulated') === 1,
-      holders: typeof who === 'string' ? [{ who }] : []
+      state: state(row) as DeviceState,
+      tiers: (tiers(row) ?? []) as readonly string[],
+      simulated: simulated(row) === 1,
+      holders: holders.get(holder) ?? []
     };
-    const was = old.get(`${device.driver}/${device.pool}/${device.name}`);
-    return was && was.state === device.state && was.label === device.label ? was : device;
   });
   const { context, revision, visible, version } = compact;
   return { kind: 'DeviceList', version, context, revision, visible, devices };
@@ -137,9 +154,15 @@ export function byNode(devices: readonly Device[]): NodeRow[] {
       rows.set(name, [device]);
     }
   }
-  return [...rows]
-    .sort(([a], [b]) => (a === '' ? 1 : b === '' ? -1 : natural.compare(a, b)))
-    .map(([name, list]) => ({ name, devices: list.sort((a, b) => natural.compare(a.name, b.name)) }));
+  const found = [...rows].map(([name, list]) => ({ name, devices: list }));
+  if (devices.length >= MANY_DEVICES) {
+    // The server sends them in order; sorting tens of thousands again would be felt.
+    return found;
+  }
+  for (const row of found) {
+    row.devices.sort((a, b) => natural.compare(a.name, b.name));
+  }
+  return found.sort((a, b) => (a.name === '' ? 1 : b.name === '' ? -1 : natural.compare(a.name, b.name)));
 }
 
 export interface NodeGroup {
@@ -152,6 +175,10 @@ export interface NodeGroup {
 
 /** The kind most of a node's devices are: what the node is grouped under. */
 function kindOf(row: NodeRow): string {
+  const first = row.devices[0]?.label;
+  if (first && row.devices.every(device => device.label === first)) {
+    return first;
+  }
   const votes = new Map<string, number>();
   for (const device of row.devices) {
     if (device.device_kind !== 'nic' && device.device_kind !== 'cpu') {
@@ -163,26 +190,34 @@ function kindOf(row: NodeRow): string {
 }
 
 /** Nodes grouped by kind, the most fitting first inside, the largest memory first outside. */
-export function byKind(devices: readonly Device[], fits: (device: Device) => boolean): NodeGroup[] {
-  const groups = new Map<string, NodeRow[]>();
-  for (const row of byNode(devices)) {
+export function byKind(rows: readonly NodeRow[], fits: (device: Device) => boolean): NodeGroup[] {
+  const groups = new Map<string, { scored: [number, NodeRow][]; devices: number; free: number }>();
+  for (const row of rows) {
     const kind = kindOf(row);
-    groups.set(kind, [...(groups.get(kind) ?? []), row]);
+    let group = groups.get(kind);
+    if (!group) {
+      group = { scored: [], devices: 0, free: 0 };
+      groups.set(kind, group);
+    }
+    let fitting = 0;
+    for (const device of row.devices) {
+      if (device.state === 'free') {
+        group.free += 1;
+        fitting += fits(device) ? 1 : 0;
+      }
+    }
+    group.devices += row.devices.length;
+    group.scored.push([fitting, row]);
   }
-  const score = (row: NodeRow): number => row.devices.filter(device => device.state === 'free' && fits(device)).length;
   // Cards sold under one size report slightly different bytes: they count as the same.
   const memory = (label: string): number => Number(/(\d+)\s*GB$/.exec(label)?.[1] ?? 0);
   return [...groups]
-    .map(([label, nodes]) => {
-      const all = nodes.flatMap(row => row.devices);
-      const scored = nodes.map(row => [score(row), row] as const).sort((a, b) => b[0] - a[0]);
-      return {
-        label,
-        nodes: scored.map(([, row]) => row),
-        devices: all.length,
-        free: all.filter(device => device.state === 'free').length,
-        fitting: scored.reduce((sum, [value]) => sum + value, 0)
-      };
-    })
+    .map(([label, { scored, devices, free }]) => ({
+      label,
+      nodes: scored.sort((a, b) => b[0] - a[0]).map(([, row]) => row),
+      devices,
+      free,
+      fitting: scored.reduce((sum, [value]) => sum + value, 0)
+    }))
     .sort((a, b) => memory(b.label) - memory(a.label) || b.fitting - a.fitting || natural.compare(a.label, b.label));
 }

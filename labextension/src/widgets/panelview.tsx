@@ -1,6 +1,14 @@
 /** The panel's React side: takes the models apart into what the components show. */
 
-import { useMemo, useRef, useState, type KeyboardEvent, type MouseEvent, type ReactElement } from 'react';
+import {
+  useDeferredValue,
+  useMemo,
+  useRef,
+  useState,
+  type KeyboardEvent,
+  type MouseEvent,
+  type ReactElement
+} from 'react';
 
 import type { Device, Requirement, Session, TierList, WaitingList } from '../api/types';
 import { Bar } from '../components/bar';
@@ -407,12 +415,13 @@ function DevicesPart({ bench, actions, trans }: Parts): ReactElement {
   const counts = bench.plan.state.value.plan?.counts;
   const devices = tiers?.devices ?? counts?.devices ?? 0;
   const nodes = tiers?.nodes ?? counts?.nodes ?? 0;
-  const { requirement } = bench.draft.value;
+  // Typing comes first; the picture follows when there is time.
+  const requirement = useDeferredValue(bench.draft.value.requirement);
   const fits = useMemo(() => fitsDevice(requirement), [requirement]);
   const rows = useMemo(() => (list ? byNode(list.devices) : []), [list]);
   const grouping = memory.grouping ?? (rows.length > 24 ? 'kind' : 'node');
   const groups = useMemo(
-    () => (list && (grouping === 'kind' || rows.length > 24) ? byKind(list.devices, fits) : []),
+    () => (list && (grouping === 'kind' || rows.length > 24) ? byKind(rows, fits) : []),
     [list, rows, grouping, fits]
   );
   const summary = devices

@@ -36,12 +36,12 @@ test('devices of no single node stand in one row at the end', () => {
 test('groups by kind put the largest memory first and the most fitting nodes first', () => {
   const small = { label: 'L4 24 GB', memory_bytes: 24e9 };
   const groups = byKind(
-    [
+    byNode([
       device('l', 'gpu-0', small),
       device('h1', 'gpu-0', { state: 'taken' }),
       device('h2', 'gpu-0'),
       device('h2', 'nic', { device_kind: 'nic', label: null })
-    ],
+    ]),
     () => true
   );
   expect(groups.map(group => group.label)).toEqual(['H100 80 GB', 'L4 24 GB']);
