@@ -6,8 +6,9 @@ import asyncio
 import logging
 import sys
 import threading
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Future
+from contextlib import contextmanager
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -110,9 +111,7 @@ class InventoryThread:
             if job is None:
                 self._inventory = None
                 return
-            usual = sys.getswitchinterval()
-            sys.setswitchinterval(min(usual, SWITCH))
-            try:
+            with _attentive():
                 while job is not None:
                     self._run(job)
                     if self._jobs.empty():
@@ -121,8 +120,6 @@ class InventoryThread:
                 else:
                     self._inventory = None
                     return
-            finally:
-                sys.setswitchinterval(usual)
 
     @staticmethod
     def _run(job: Job) -> None:
@@ -137,6 +134,20 @@ class InventoryThread:
             self._closed = True
             if self._thread is not None:
                 self._jobs.put(None)
+
+
+@contextmanager
+def _attentive() -> Iterator[None]:
+    """Let the other threads of this process have their turn sooner; where somebody did so already, it is theirs."""
+    usual = sys.getswitchinterval()
+    ours = usual > SWITCH
+    if ours:
+        sys.setswitchinterval(SWITCH)
+    try:
+        yield
+    finally:
+        if ours:
+            sys.setswitchinterval(usual)
 
 
 def _left() -> ClusterError:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 import threading
 import time
 from typing import Any
@@ -118,6 +119,32 @@ def test_what_a_question_raises_is_told_to_who_asked_and_the_next_is_answered() 
             await thread.ask(free)
 
     asyncio.run(main())
+
+
+def test_threads_take_turns_sooner_while_a_question_is_answered_and_as_before_afterwards() -> None:
+    async def main() -> list[float]:
+        one, other = InventoryThread(), InventoryThread()
+        for thread in (one, other):
+            await thread.load([CLASS], VISIBLE)
+        both = threading.Barrier(2)
+
+        def question(inventory: Any) -> float:
+            both.wait(10)
+            seen = sys.getswitchinterval()
+            both.wait(10)
+            return seen
+
+        answers = await asyncio.gather(one.ask(question), other.ask(question))
+        one.close()
+        other.close()
+        return list(answers)
+
+    usual = sys.getswitchinterval()
+    assert all(during < usual for during in asyncio.run(main()))
+    deadline = time.monotonic() + 10
+    while sys.getswitchinterval() != usual:
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
 
 
 def test_the_thread_ends_when_the_cluster_is_left() -> None:
