@@ -36,6 +36,8 @@ class Repairs:
     ``all_rejects_node_only``: All over a broken pool rejects the node instead of ending the attempt.
     ``fractions_kept``: an amount of capacity asked for with a fraction stays what it is while devices are tried.
         Upstream adds up such amounts in place (``CmpRequestOverCapacity``); no repair is known, so this one is off.
+    ``all_means_full_shares``: All means a shared device without room too, and then fails, as 1.37.2 has it; before,
+        such a device was left out. Off, because the recorded cases say otherwise.
     """
 
     counters_returned: bool = True
@@ -43,6 +45,7 @@ class Repairs:
     distinct_compares_all: bool = True
     all_rejects_node_only: bool = True
     fractions_kept: bool = False
+    all_means_full_shares: bool = False
 
     @staticmethod
     def from_dict(switches: Mapping[str, bool]) -> Repairs:

@@ -123,8 +123,9 @@ class _Attempt:
             self.numbers[body.index] = len(self.lists[body.index])
 
     def _all_devices(self, body: Body, title: str) -> list[int]:
-        """Every device that the request means; busy ones count, shares without room do not."""
+        """Every device that the request means; busy ones count; shares without room only where repaired."""
         found = []
+        full_too = self.features.repairs.all_means_full_shares
         for pool in self.site.pools:
             view = pool.view
             if view.broken:
@@ -141,7 +142,9 @@ class _Attempt:
                 if isinstance(result, Failure):
                     self._raise(result, body, position)
                 need = self.site.tokens[position].needs[body.index]
-                if result and (need is None or need.fits(self.site.held_amounts(position), {})):
+                if result and (
+                    need is None or need.fits({} if full_too else self.site.held_amounts(position), {})
+                ):
                     found.append(position)
         return found
 

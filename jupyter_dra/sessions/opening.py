@@ -77,13 +77,19 @@ class Opening:
             setting=where.setting,
             surroundings=where.surroundings,
         )
+        asking = (
+            asyncio.create_task(fetch_version(client, timeout=_PATIENCE)),
+            asyncio.create_task(rights(client, names=_RIGHTS, timeout=_PATIENCE)),
+        )
         try:
-            version, may = await asyncio.gather(
-                fetch_version(client, timeout=_PATIENCE), rights(client, names=_RIGHTS, timeout=_PATIENCE)
-            )
+            version, may = await asyncio.gather(*asking)
             require_v1(version)
             identity = self._identity if self._identity else await asyncio.to_thread(load_identity)
         except BaseException:
+            for task in asking:
+                task.cancel()
+            # Whoever still asks would open the connection again that is closed here.
+            await asyncio.gather(*asking, return_exceptions=True)
             await client.close()
             raise
         caches = Caches(client)

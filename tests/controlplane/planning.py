@@ -26,9 +26,12 @@ WITHOUT_NODES = tuple(
     name for name in CONTROLLERS if name not in ("node-lifecycle-controller", "taint-eviction-controller")
 )
 _DECIDED_SECONDS = 150
-# Repairs that this release's scheduler does not have yet.
+# What this release's scheduler does not have yet, and what it has beyond our defaults.
 FEATURES = {
-    "repairs": {name: False for name, first in FIRST_RELEASE.items() if _release(first) > _release(VERSION)}
+    "repairs": {
+        "all-means-full-shares": True,
+        **{name: False for name, first in FIRST_RELEASE.items() if _release(first) > _release(VERSION)},
+    }
 }
 _CANNOT = re.compile(r"(\d+) cannot allocate all claims")
 
