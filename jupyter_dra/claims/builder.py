@@ -259,8 +259,8 @@ def _constraints(requirement: Requirement, name: str, companions: list[str]) -> 
     constraints: list[dict[str, Any]] = []
     if requirement.align_attribute:
         constraints.append({"requests": [name, *companions], "matchAttribute": requirement.align_attribute})
-    if requirement.spread:
-        constraints.append({"requests": [name], "distinctAttribute": requirement.spread})
+    if requirement.spread_attribute:
+        constraints.append({"requests": [name], "distinctAttribute": requirement.spread_attribute})
     return constraints
 
 

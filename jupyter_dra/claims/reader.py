@@ -118,7 +118,7 @@ def _read_constraint(
     if match and set(scope) == set(names) and "align" not in values:
         values["align"] = _SHORT_ALIGN.get(match, match)
     elif distinct and scope == names[:1] and "spread" not in values:
-        values["spread"] = distinct
+        values["spread"] = _SHORT_ALIGN.get(distinct, distinct)
     else:
         raise _no_word(path, "this constraint")
 

@@ -60,7 +60,7 @@ class Requirement:
         where: further CEL selectors, all of which must hold.
         near: companions that must share ``align`` with the device.
         align: ``pcieRoot``, ``numaNode`` or a qualified attribute that all devices must share.
-        spread: qualified attribute that must differ between the devices.
+        spread: ``pcieRoot``, ``numaNode`` or a qualified attribute that must differ between the devices.
         or_else: ordered alternatives (at most 7), each overriding fields of this requirement.
         share: ``{"strategy": "time-slicing"|"mps", …}``, ``{"profile": "1g.10gb"}`` or ``{"memory": "10G"}``.
         tolerate: device taints to accept.
@@ -212,6 +212,11 @@ class Requirement:
     def align_attribute(self) -> str | None:
         """The fully qualified attribute behind ``align``."""
         return ALIGN_SHORT.get(self.align, self.align) if self.align else None
+
+    @property
+    def spread_attribute(self) -> str | None:
+        """The fully qualified attribute behind ``spread``."""
+        return ALIGN_SHORT.get(self.spread, self.spread) if self.spread else None
 
     @property
     def lease_seconds(self) -> int | None:

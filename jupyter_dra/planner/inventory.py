@@ -50,6 +50,8 @@ class Inventory:
 
     def __init__(self, visibility: Json | Visibility | None = None, *, features: Json | None = None) -> None:
         self.visibility = Visibility.read(visibility)
+        if features is None and isinstance(visibility, Mapping) and visibility.get("version"):
+            features = {"version": visibility["version"]}
         self.state = ClusterState(features)
         self.facts = KindFacts(self.state)
         self.classes: dict[str, Json] = {}
@@ -75,7 +77,8 @@ class Inventory:
     ) -> Inventory:
         """Read objects of any kind, Lists flattened; kinds that planning does not need are passed over.
 
-        Nodes are inferred from the slices when none are given.
+        Nodes are inferred from the slices when none are given. A ``version`` in the visibility is the cluster's, whose
+        features apply unless ``features`` says otherwise; an empty one means that it is not known.
         """
         inventory = Inventory(visibility, features=features)
         for item in _flattened(objects):

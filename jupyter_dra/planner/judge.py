@@ -241,6 +241,10 @@ def _say_how_sure(inventory: Inventory, wish: Wish, result: Judgement) -> None:
         )
     if not rights.quota and result.verdict in ("fits", "busy", "unknown"):
         doubts.append(Doubt("quota-unknown", "You may not see the quota; the launch may be refused.", {}))
+    if not rights.version:
+        assumed = inventory.state.features.version
+        text = f"The cluster does not tell its version; this is what Kubernetes {assumed} would do."
+        doubts.append(Doubt("version-unknown", text, {"assumed": assumed}))
 
 
 def _likely_has_plugin(result: Judgement) -> bool:

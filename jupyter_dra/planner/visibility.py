@@ -17,13 +17,14 @@ class Visibility:
 
     ``claims``: ``all`` (every namespace), ``namespace`` (only ``namespaces``) or ``none``. ``user`` is the asking
     user's full name, to tell their own sessions, ``groups`` their groups (None: not known); ``names`` false withholds
-    other people's names by policy.
+    other people's names by policy. ``version`` false means that the cluster does not tell its version.
     """
 
     slices: bool = True
     claims: Literal["all", "namespace", "none"] = "all"
     classes: bool = True
     quota: bool = True
+    version: bool = True
     names: bool = True
     namespaces: tuple[str, ...] = ()
     user: str | None = None
@@ -54,6 +55,7 @@ class Visibility:
             claims=seen,
             classes=bool(given.get("classes", True)),
             quota=bool(given.get("quota", True)),
+            version=bool(given.get("version", True)),
             names=bool(given.get("names", True)),
             namespaces=namespaces,
             user=given.get("user"),

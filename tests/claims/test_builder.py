@@ -337,6 +337,17 @@ def test_yaml_reads_back_equal_whatever_the_text(name: str, trap: str) -> None:
     assert yaml.safe_load(to_yaml(claim)) == claim
 
 
+@pytest.mark.parametrize("field", ["align", "spread"])
+@pytest.mark.parametrize("short", ["numaNode", "pcieRoot"])
+def test_short_names_of_common_attributes_are_written_in_full(field: str, short: str) -> None:
+    requirement = Requirement.from_dict({"tier": "t", "count": 2, field: short})
+    claim = build_claim(requirement, name="c")
+    (constraint,) = claim["spec"]["devices"]["constraints"]
+    kind = "matchAttribute" if field == "align" else "distinctAttribute"
+    assert constraint[kind] == f"resource.kubernetes.io/{short}"
+    assert requirement_from_claim(claim) == requirement
+
+
 def test_a_template_wraps_the_same_spec_and_the_pod_part_names_it() -> None:
     template = build_template(Requirement(tier="t"), name="one-gpu", claim_labels={"a": "b"})
     assert template["spec"]["metadata"] == {"labels": {"a": "b"}}

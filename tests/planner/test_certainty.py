@@ -181,6 +181,26 @@ def test_a_quota_that_cannot_be_seen_is_said() -> None:
     assert doubts(plan) == ["quota-unknown"]
 
 
+def test_a_cluster_that_does_not_tell_its_version_leaves_a_doubt() -> None:
+    objects = [device_class("gpu", NVIDIA_CLASS), slice_of("n1", [h100("gpu-0")])]
+    plan = Inventory.from_objects(objects, {"version": None}).plan({"tier": "gpu"})
+    assert plan.verdict == "fits"
+    assert doubts(plan) == ["version-unknown"]
+    assert doubts(Inventory.from_objects(objects).plan({"tier": "gpu"})) == []
+
+
+def test_features_follow_the_version_of_the_cluster() -> None:
+    tainted = h100("gpu-0")
+    tainted["taints"] = [{"key": "example.com/broken", "effect": "NoSchedule"}]
+    objects = [device_class("gpu", NVIDIA_CLASS), slice_of("n1", [tainted])]
+    # Device taints are off by default before 1.36: the scheduler does not look at them.
+    verdicts = {
+        version: Inventory.from_objects(objects, {"version": version}).plan({"tier": "gpu"}).verdict
+        for version in ("1.35", "1.36")
+    }
+    assert verdicts == {"1.35": "fits", "1.36": "impossible"}
+
+
 def test_a_tier_of_another_group_is_not_offered_and_not_allowed() -> None:
     objects = [
         device_class("gpu", NVIDIA_CLASS, groups="vision, nlp"),
