@@ -92,6 +92,17 @@ class RelayChannel:
         )
         return _Run(self, request, told, ask).wait()
 
+    def evaluate(self, expression: str) -> str | None:
+        """Evaluate one expression; see `sessions.ports.KernelChannel.evaluate`."""
+        request = self._client.execute(
+            "", silent=True, store_history=False, user_expressions={"it": expression}, allow_stdin=False
+        )
+        reply = _Run(self, request, lambda message: None, None).wait()
+        answer: Message = (reply.get("user_expressions") or {}).get("it") or reply
+        if answer.get("status") == "ok":
+            return None
+        return str(answer.get("evalue") or answer.get("ename") or "no answer")
+
     def interrupt(self) -> None:
         self._service.loop.call(self._held.interrupt())
 
@@ -174,6 +185,9 @@ class _Run:
             answer = self._ask(str(content.get("prompt") or ""), bool(content.get("password")))
         except EOFError:
             answer = ""
+        except RuntimeError:  # a front end without input, such as nbclient: nobody can answer
+            self._channel.interrupt()
+            return
         self._client.input(answer)
 
 

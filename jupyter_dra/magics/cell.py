@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..errors import ConflictError, DRAError, InputError
+from ..errors import ConflictError, DRAError, InputError, SessionEnded
 from . import celldata
 from .celldata import CannotTravel
 from .celloptions import BRIEF, CellOptions
@@ -36,7 +36,7 @@ class Place:
     session: str
     label: str
     wish: Mapping[str, Any]
-    since: float
+    since: float  # when its device was reserved, as far as this kernel saw it
     channel: KernelChannel
     prepared: bool = False
 
@@ -75,8 +75,8 @@ class CellRunner:
             spent = time.monotonic() - started
             if outputs.error is None and options.bring:
                 missing = self._bring(place, options)
-        except BaseException:
-            keep = keep and self._alive(place)
+        except BaseException as error:
+            keep = keep and not isinstance(error, SessionEnded) and self._alive(place)
             raise
         finally:
             self._leave(options, place, keep=keep)
@@ -143,22 +143,26 @@ class CellRunner:
     def _launch(self, options: CellOptions, name: str, status: Status) -> Place:
         from ..claims import Requirement, format_duration
         from ..sessions.ports import KernelChoice
+        from .cluster_side import STEP_WORDS
 
         idle = BRIEF if options.keep is None else format_duration(options.keep)
         wish = Requirement.from_dict({"idle_timeout": idle, **options.wish, "name": name})
         kernel = KernelChoice(name=KERNEL, display_name="%%dra")
-        record = self._cluster.launch(
-            wish,
-            wait=options.wait,
-            say=lambda text: status.say(f"%%dra · {text}"),
-            kernel=kernel,
-            cwd=os.getcwd(),
-        )
+        since: list[float] = []
+
+        def say(text: str) -> None:
+            if text == STEP_WORDS["allocated"]:
+                since.append(time.monotonic())
+            status.say(f"%%dra · {text}")
+
+        record = self._cluster.launch(wish, wait=options.wait, say=say, kernel=kernel, cwd=os.getcwd())
         try:
-            return self._open(record, options.wish)
+            place = self._open(record, options.wish)
         except BaseException:
             self._cluster.give_back(record["id"], _GIVE_BACK_SECONDS)
             raise
+        place.since = since[0] if since else place.since
+        return place
 
     def _open(self, record: Mapping[str, Any], wish: Mapping[str, Any]) -> Place:
         channel = self._cluster.sessions.channel(record["id"])
@@ -188,7 +192,7 @@ class CellRunner:
         """Lay out the data module there (once), and the variables."""
         if not place.prepared:
             source = Path(celldata.__file__).read_text(encoding="utf-8")
-            self._quietly(
+            self._there(
                 place,
                 "(lambda m: (m.__dict__.update(inbox=[]), __import__('sys').modules.update(_jupyter_dra_cell=m), "
                 f"exec({source!r}, m.__dict__)))(__import__('types').ModuleType('_jupyter_dra_cell'))",
@@ -197,16 +201,19 @@ class CellRunner:
         if text is None:
             return
         for start in range(0, len(text), celldata.CHUNK):
-            self._quietly(place, f"{_HOME}.inbox.append({text[start : start + celldata.CHUNK]!r})")
-        self._quietly(place, f"{_HOME}.place({_SPACE}, {_HOME}.inbox, {pickle!r})")
+            self._there(place, f"{_HOME}.inbox.append({text[start : start + celldata.CHUNK]!r})")
+        self._there(place, f"{_HOME}.place({_SPACE}, {_HOME}.inbox, {pickle!r})")
 
     def _bring(self, place: Place, options: CellOptions) -> dict[str, str]:
         """Put the named results into the notebook; returns why others did not come."""
         chunks: list[str] = []
+        failed: list[Any] = []
         arrived, most = 0, celldata.LIMIT * 2
 
         def told(message: Mapping[str, Any]) -> None:
             nonlocal arrived
+            if message["type"] == "error":
+                failed.append(message["content"].get("evalue"))
             if message["type"] != "display_data":
                 return
             chunk = (message["content"].get("data") or {}).get(celldata.MIME)
@@ -217,7 +224,8 @@ class CellRunner:
 
         names = list(options.bring)
         code = f"{_HOME}.publish({_SPACE}, {names!r}, {celldata.LIMIT}, {options.pickle!r})"
-        self._quietly(place, code, told)
+        place.channel.execute(code, told=told, silent=True)
+        _refuse(next(iter(failed), None))
         if arrived > most:
             raise InputError("The results are too large to bring back.", code="travel")
         try:
@@ -228,24 +236,16 @@ class CellRunner:
         self._shell.user_ns.update({name: values[name] for name in names if name in values})
         return {name: missing.get(name, f"{name} did not come.") for name in names if name not in values}
 
-    def _quietly(self, place: Place, code: str, told: Any = None) -> None:
-        """Our own code there: nothing is shown; its failure is ours to tell."""
-        failed: list[Mapping[str, Any]] = []
+    def _there(self, place: Place, expression: str) -> None:
+        """Evaluate our own words there; nothing is shown, a failure is ours to tell."""
+        _refuse(place.channel.evaluate(expression))
 
-        def hear(message: Mapping[str, Any]) -> None:
-            if message["type"] == "error":
-                failed.append(message["content"])
-            elif told is not None:
-                told(message)
 
-        place.channel.execute(code, told=hear, silent=True)
-        if failed:
-            from ..widgets.plain import visible
+def _refuse(problem: Any) -> None:
+    if problem is not None:
+        from ..widgets.plain import visible
 
-            raise InputError(
-                f"The session's kernel could not do it: {visible(failed[0].get('evalue'), 300)}",
-                code="travel",
-            )
+        raise InputError(f"The session's kernel could not do it: {visible(problem, 300)}", code="travel")
 
 
 def _size(count: int) -> str:

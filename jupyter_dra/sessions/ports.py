@@ -183,6 +183,13 @@ class KernelChannel(Protocol):
         """
         ...
 
+    def evaluate(self, expression: str) -> str | None:
+        """Evaluate one expression there, as it stands and unseen; None, or what went wrong.
+
+        For large texts, which a kernel reads slowly as a cell.
+        """
+        ...
+
     def interrupt(self) -> None: ...
 
     def close(self) -> None:

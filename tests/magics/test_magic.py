@@ -141,9 +141,7 @@ def test_inside_the_pod_the_card_needs_no_login(shell: InteractiveShell, inside:
     assert data["text/plain"].startswith("Example GPU")
 
 
-@pytest.mark.parametrize(
-    "word", ["tiers", "devices", "plan", "launch", "attach", "extend", "stop"]
-)
+@pytest.mark.parametrize("word", ["tiers", "devices", "plan", "launch", "attach", "extend", "stop"])
 def test_inside_the_pod_words_that_need_the_cluster_become_a_request(
     shell: InteractiveShell, inside: Path, word: str
 ) -> None:
