@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from queue import Empty
 from typing import Any
 
 import pytest
@@ -37,6 +39,23 @@ EXAMPLE = Path(__file__).parents[2] / "examples" / "vllm"
 RULES = "/apis/resource.k8s.io/v1/devicetaintrules"
 
 
+def wait_for_outputs(client: BlockingKernelClient) -> None:
+    """Wait until the kernel answers and its outputs arrive; a client's own wait trusts the heartbeat and gives up."""
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline:
+        client.kernel_info()
+        with suppress(Empty):
+            client.get_iopub_msg(timeout=1)
+            client.get_shell_msg(timeout=10)
+            break
+    with suppress(Empty):
+        while True:
+            client.get_shell_msg(timeout=0.5)
+    with suppress(Empty):
+        while True:
+            client.get_iopub_msg(timeout=0.5)
+
+
 @contextmanager
 def kernel_of(service: Sessions, session_id: str) -> Iterator[BlockingKernelClient]:
     """A plain Jupyter client of a session's kernel, through the relay."""
@@ -54,9 +73,7 @@ def kernel_of(service: Sessions, session_id: str) -> Iterator[BlockingKernelClie
     client.load_connection_info(relay.connection_info())  # type: ignore[arg-type]
     client.start_channels()
     try:
-        # A client's own wait trusts the heartbeat and gives up on slow starts.
-        while run(client, "print('here')") != "here\n":
-            continue
+        wait_for_outputs(client)
         yield client
     finally:
         client.stop_channels()
