@@ -46,6 +46,8 @@ class InventoryFeed:
         self.user = user
         self.tiers = tiers
         self.rights: Mapping[str, bool] = {}
+        # The API server's minor version, which decides what its scheduler looks at; empty: not known.
+        self.version = ""
         self.revision = 0
         self._thread = InventoryThread()
         self._loaded = False
@@ -73,6 +75,7 @@ class InventoryFeed:
             "claims": claims,
             "nodes": bool(self.rights.get("read_nodes")),
             "quota": bool(self.rights.get("read_quota")),
+            "version": self.version,
             "namespaces": [self.client.namespace],
             "user": self.user,
         }

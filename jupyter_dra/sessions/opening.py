@@ -95,7 +95,7 @@ class Opening:
         caches = Caches(client)
         caches.all_claims = may["read_all_claims"]
         feed = InventoryFeed(client, caches, user=identity.user, tiers=self.policy.tiers)
-        feed.rights = may
+        feed.rights, feed.version = may, version.minor
         self.version = version
         self.current = Context(
             client=client,

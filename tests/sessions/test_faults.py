@@ -65,6 +65,7 @@ def test_quota_refuses_in_its_own_words_and_leaves_nothing(place: Place) -> None
     service = place.service()
     context = service._opening.current
     assert context is not None
+    assert context.inventory.visibility["version"].startswith("1.")
     context.inventory.rights = {**context.inventory.rights, "read_quota": False}
     record = service.loop.call(service.launch(H100))
     with pytest.raises(SessionEnded) as caught:
