@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
-from jupyter_dra.cel import compile_selector
+from jupyter_dra.cel import compile_selector, string_literal
 from jupyter_dra.checker.findings import ERROR, Finding, ServerText
 from jupyter_dra.checker.subjects import CLAIM_KINDS, Subject, dig, write_path
 from jupyter_dra.checker.tree import Spot, Steps, Tree
@@ -231,8 +231,11 @@ def wrong_type_fix(problem: Problem, node: Tree | None) -> str | None:
     return None
 
 
-def way_from_alpha(subject: Subject) -> str:
-    """The way from an alpha manifest to v1, in words, for claims with a draft whose guesses are marked."""
+def way_from_alpha(subject: Subject, others: Sequence[Subject] = ()) -> str:
+    """The way from an alpha manifest to v1, in words, for claims with a draft whose guesses are marked.
+
+    ``others`` are the objects beside it: a MIG profile among driver parameters becomes a selector of the draft.
+    """
     words = (
         "Rewrite it for resource.k8s.io/v1: resourceClassName becomes deviceClassName of a DeviceClass that exists on "
         "the cluster, driver parameters become CEL selectors or opaque config, allocationMode has another meaning."
@@ -254,8 +257,31 @@ def way_from_alpha(subject: Subject) -> str:
     parameters = dig(spec, ("parametersRef",))
     if parameters:
         what = f"{parameters.get('kind')} {parameters.get('name')}"
-        notes.append(f"# Guess: nothing of {what} is in here; say what it asked for as selectors or config.")
+        profile = _profile_of(parameters, subject, others)
+        if profile is None:
+            notes.append(
+                f"# Guess: nothing of {what} is in here; say what it asked for as selectors or config."
+            )
+        else:
+            has = 'has(device.attributes["gpu.nvidia.com"].profile)'
+            text = f'{has} && device.attributes["gpu.nvidia.com"].profile == {string_literal(profile)}'
+            exactly["selectors"] = [{"cel": {"expression": text}}]
+            notes.append(
+                f"# Guess: the selector stands for the profile of {what}; parts may have another class."
+            )
     return f"{words} A draft:\n" + "\n".join(notes) + "\n" + dump(draft)
+
+
+def _profile_of(parameters: Mapping[str, Any], subject: Subject, others: Sequence[Subject]) -> str | None:
+    for other in others:
+        if (other.kind, other.name, other.home) == (
+            parameters.get("kind"),
+            parameters.get("name"),
+            subject.home,
+        ) and other.api_version.startswith("gpu.resource.nvidia.com/"):
+            profile = dig(other.value, ("spec",)).get("profile")
+            return profile if isinstance(profile, str) else None
+    return None
 
 
 def alpha_fields(subject: Subject) -> Iterator[Finding]:

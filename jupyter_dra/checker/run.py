@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -206,7 +206,7 @@ def _judge(reading: Reading, world: World, target: str) -> Iterator[Finding]:
         elif not isinstance(value, Mapping):
             yield _no_object(document)
     for subject in reading.subjects:
-        yield from _judge_subject(subject, world, target)
+        yield from _judge_subject(subject, world, target, reading.subjects)
     yield from check_pools(reading.subjects, target)
     yield from check_nodes(reading.subjects, world)
     yield from otherforms.check_rights(reading.subjects)
@@ -227,7 +227,9 @@ def _no_object(document: Document) -> Finding:
     )
 
 
-def _judge_subject(subject: Subject, world: World, target: str) -> Iterator[Finding]:
+def _judge_subject(
+    subject: Subject, world: World, target: str, others: Sequence[Subject]
+) -> Iterator[Finding]:
     if otherforms.is_kernelspec(subject.value):
         yield from otherforms.check_kernelspec(subject)
         return
@@ -235,7 +237,7 @@ def _judge_subject(subject: Subject, world: World, target: str) -> Iterator[Find
         if not any(True for _ in otherforms.profile_lists(subject.value)) and not _is_note(subject.value):
             yield _no_object(subject.document)
         return
-    yield from check_served(subject, target, world.namespaces)
+    yield from check_served(subject, target, world.namespaces, others)
     if subject.version in versions.NEVER_AGAIN:
         return
     yield from check_selectors(subject, world)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from jupyter_dra.checker import advice
@@ -40,15 +40,18 @@ _ADMITTED = {"serviceAccountName": "default"}
 
 
 def check_served(
-    subject: Subject, target: str, namespaces: Mapping[str, Mapping[str, str]]
+    subject: Subject,
+    target: str,
+    namespaces: Mapping[str, Mapping[str, str]],
+    others: Sequence[Subject] = (),
 ) -> Iterator[Finding]:
     """Everything the target's API server would refuse about an object, as if nothing stopped it early.
 
-    ``namespaces`` are the labels of the namespaces that are known, by name.
+    ``namespaces`` are the labels of the namespaces that are known, by name; ``others`` the objects beside it.
     """
     yield from _doubles(subject, subject.tree, ())
     if subject.is_dra and subject.version in versions.NEVER_AGAIN | {"v1alpha3"}:
-        found = list(_removed(subject, target))
+        found = list(_removed(subject, target, others))
         if found:
             yield from found
             return
@@ -106,7 +109,7 @@ def _doubles(subject: Subject, tree: Tree, steps: Steps) -> Iterator[Finding]:
         stack += [(item, (*path, index)) for index, item in enumerate(node.items)]
 
 
-def _removed(subject: Subject, target: str) -> Iterator[Finding]:
+def _removed(subject: Subject, target: str, others: Sequence[Subject]) -> Iterator[Finding]:
     stand = versions.served(subject.version, subject.kind, target)
     if stand != "gone" and subject.kind not in versions.OLD_KINDS:
         return
@@ -116,7 +119,7 @@ def _removed(subject: Subject, target: str) -> Iterator[Finding]:
         f"{subject.api_version} {subject.kind} was removed; no cluster since Kubernetes 1.32 accepts it.",
         ("apiVersion",),
         why="The alpha versions named a ResourceClass and driver parameters; v1 has DeviceClasses and selectors.",
-        fix=advice.way_from_alpha(subject),
+        fix=advice.way_from_alpha(subject, others),
         server=ServerText(404, f'no matches for kind "{subject.kind}" in version "{subject.api_version}"'),
     )
     yield from advice.alpha_fields(subject)

@@ -253,6 +253,11 @@ def test_alpha_templates_are_refused_and_their_loose_ends_named() -> None:
         "spec.spec.parametersRef",
         "spec.gpuClaimName",
     }
+    draft = next(one.fix for one in result.undecided if one.path == "apiVersion")
+    assert draft is not None
+    assert """.profile == "1g.10gb\"""" in draft
+    assert "# Guess: the selector stands for the profile of MigDeviceClaimParameters" in draft
+    assert check(draft.partition("A draft:\n")[2]).count("error") == 0
 
 
 def test_classes_a_queue_does_not_know_are_named() -> None:
