@@ -27,7 +27,7 @@ log = logging.getLogger(__name__)
 
 PAUSES = (1.0, 2.0, 5.0, 10.0, 30.0, 60.0)
 """Seconds between tries while the cluster is out of reach; the last one again and again."""
-PAGES_WAIT = 5.0
+PAGES_WAIT = 15.0
 """Seconds a page's question for its sessions may wait for us; else it would conclude that its kernel is gone."""
 
 
