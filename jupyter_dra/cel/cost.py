@@ -465,7 +465,7 @@ class _Coster:
 
 def _constant(node: Node, default: int) -> int:
     value = node.value if isinstance(node, Literal) else None
-    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else default
+    return max(0, value) if isinstance(value, int) and not isinstance(value, bool) else default
 
 
 def _is_scalar(kind: Type) -> bool:

@@ -281,6 +281,8 @@ def _rule_findings(
         meta["namespace"] = "default"
     if meta.get("generateName") and not meta.get("name"):
         meta["name"] = f"{meta['generateName']}x"
+    if known.kind == "LimitRange" and not meta.get("name"):
+        meta["name"] = "x"  # the server makes up a name (registry/core/limitrange/strategy.go)
     if known.kind == "Pod" and not known.group:
         for name, admitted in _ADMITTED.items():
             if not value["spec"].get(name):
