@@ -124,8 +124,9 @@ export interface Tier {
   why_not: string | { code?: string; message?: string } | null;
   device_kind: DeviceKind;
   drivers: readonly string[];
-  devices: number;
-  nodes: number;
+  /** Null without the right to see devices. */
+  devices: number | null;
+  nodes: number | null;
   free: number | null;
   free_at_most: number | null;
   out_of_service?: number;

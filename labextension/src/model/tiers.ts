@@ -98,7 +98,7 @@ export function anyGPU(list: TierList): AnyGPU | null {
     }, 0);
   return {
     devices: sum(size => size.devices) ?? 0,
-    nodes: Math.max(...tiers.map(tier => tier.nodes)),
+    nodes: Math.max(...tiers.map(tier => tier.nodes ?? 0)),
     free: sum(size => size.free),
     free_at_most: sum(size => size.free_at_most ?? size.free),
     out_of_service: sum(size => size.out_of_service ?? 0) ?? 0,
@@ -144,7 +144,7 @@ function noteOf(tier: Tier, limits: Limits): TierNote | null {
   if (!tier.available && !tier.scales_from_zero) {
     return 'not-offered';
   }
-  return tier.scales_from_zero && tier.devices === 0 ? 'scales-from-zero' : null;
+  return tier.scales_from_zero && !tier.devices ? 'scales-from-zero' : null;
 }
 
 export function tierRow(tier: Tier, requirement: Requirement): TierRow {
@@ -153,13 +153,13 @@ export function tierRow(tier: Tier, requirement: Requirement): TierRow {
   return {
     tier,
     name: tier.name,
-    devices: tier.devices,
+    devices: tier.devices ?? 0,
     free: tier.free,
     freeAtMost: tier.free_at_most,
     exclusive: tier.exclusive_parts,
     sizes: tier.sizes,
     note: noteOf(tier, limits),
-    cells: cells(tier.devices, free, tier.out_of_service ?? 0, tier.sizes, limits)
+    cells: cells(tier.devices ?? 0, free, tier.out_of_service ?? 0, tier.sizes, limits)
   };
 }
 

@@ -188,6 +188,13 @@ export class Workbench {
 
   private async _onCluster(): Promise<void> {
     this._setPace();
+    const { lost } = this.cluster.state.value;
+    if (this._wasLost && !lost) {
+      // What happened meanwhile was not told.
+      void this.sessions.refresh();
+      this.plan.refresh();
+    }
+    this._wasLost = lost !== null;
     const { status } = this.cluster.state.value;
     const context = status ? `${status.cluster}/${status.namespace}` : null;
     if (status && context !== this._context) {
@@ -311,6 +318,7 @@ export class Workbench {
     return this._touched;
   }
 
+  private _wasLost = false;
   private _context: string | null = null;
   private _touched = false;
   private _targetChosen = false;

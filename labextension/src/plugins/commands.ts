@@ -8,16 +8,13 @@
 import type { JupyterFrontEnd, JupyterFrontEndPlugin } from '@jupyterlab/application';
 import { ICommandPalette } from '@jupyterlab/apputils';
 import type { CommandRegistry } from '@lumino/commands';
-import type { ReadonlyPartialJSONObject } from '@lumino/coreutils';
+import type { ReadonlyJSONObject } from '@lumino/coreutils';
 
-import type { Requirement, Session } from '../api/types';
-import { readWish } from '../model/draft';
-import type { Workbench } from '../model/workbench';
+import type { Session } from '../api/types';
+import { checkArgs, foreignRequirement, sessionFor, type Args, type ArgSchema } from '../model/commandargs';
 import { IGPUSessions } from '../tokens';
 import { CommandIDs } from '../widgets/commandids';
 import { draIcon } from '../widgets/icons';
-
-type Args = ReadonlyPartialJSONObject;
 
 const SESSION_ARGS = {
   type: 'object',
@@ -41,44 +38,9 @@ const NAME_ARGS = {
 
 const NO_ARGS = { type: 'object', additionalProperties: false, properties: {} } as const;
 
-type Schema = typeof SESSION_ARGS | typeof REQUEST_ARGS | typeof NAME_ARGS | typeof NO_ARGS;
-
-/** Palette and menus add arguments of their own. */
-const LAB_ARGS = new Set(['isPalette', 'isLauncher', 'isMenu', '__luminoEvent', 'cwd']);
-
-/** Refuses arguments outside the schema: an unknown one is somebody's trick, or a mistake. */
-export function checkArgs(args: Args, schema: Schema): void {
-  const known = schema.properties as Record<string, { type: string; maxLength?: number }>;
-  for (const [name, value] of Object.entries(args)) {
-    if (LAB_ARGS.has(name) || value === undefined) {
-      continue;
-    }
-    const rule = known[name];
-    if (!rule || typeof value !== rule.type || (typeof value === 'string' && value.length > (rule.maxLength ?? 253))) {
-      throw new Error(`jupyter-dra: argument "${name}" is not accepted`);
-    }
-  }
-}
-
-/** Only device fields of a requirement that came from outside. */
-export function foreignRequirement(value: unknown): Requirement {
-  return readWish({ version: 1, required: value })?.required ?? {};
-}
-
-/** The session meant: by id, else that of the current notebook, else the only one. */
-export function sessionFor(bench: Workbench, args: Args): Session | null {
-  const id = args['session'];
-  if (typeof id === 'string') {
-    return bench.sessions.get(id) ?? null;
-  }
-  const own = bench.sessions.byKernel(bench.current?.kernelId);
-  const live = bench.live;
-  return own ?? (live.length === 1 ? (live[0] ?? null) : null);
-}
-
 interface Spec {
   label: string;
-  schema: Schema;
+  schema: ArgSchema;
   run: (args: Args) => unknown;
   enabled?: () => boolean;
 }
@@ -239,7 +201,7 @@ function specs({ workbench: bench, actions }: IGPUSessions): Record<string, Spec
 function register(commands: CommandRegistry, id: string, spec: Spec): void {
   commands.addCommand(id, {
     label: spec.label,
-    describedBy: { args: spec.schema },
+    describedBy: { args: spec.schema as unknown as ReadonlyJSONObject },
     ...(id === CommandIDs.open ? { icon: draIcon } : {}),
     ...(spec.enabled ? { isEnabled: spec.enabled } : {}),
     execute: args => {
