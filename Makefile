@@ -76,6 +76,8 @@ binder: $(VENV)/.test ## run the Binder scripts in a clean environment
 
 .PHONY: bench bench-selectors bench-planner
 bench: bench-selectors bench-planner ## measure everything design.md promises
+	$(BIN)/python -m tests.perf.bench_localcluster
+	$(BIN)/python -m tests.kernels.bench_kernels
 	$(BIN)/python -m tests.perf.bench_product
 bench-selectors: $(VENV)/.test ## selectors over 40,000 devices
 	$(BIN)/python -m tests.perf.bench_selectors

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, fields, is_dataclass
+from functools import cache
 from typing import Any
 
 from jupyter_dra.cel.syntax import Call, Has, Ident, Literal, Node, Select
@@ -42,10 +43,18 @@ def walk(node: Node) -> Iterator[Node]:
         current = stack.pop()
         if isinstance(current, Node):
             yield current
-            if is_dataclass(current):
-                stack += [getattr(current, entry.name) for entry in reversed(fields(current))]
+            stack += [getattr(current, name) for name in _parts(type(current))]
         elif isinstance(current, list):
             stack += reversed(current)
+
+
+@cache
+def _parts(kind: type[Any]) -> tuple[str, ...]:
+    """The fields of a kind of node that may hold nodes, last first."""
+    if not is_dataclass(kind):
+        return ()
+    plain = {"str", "int", "bool", "str | None", "int | None"}
+    return tuple(entry.name for entry in reversed(fields(kind)) if entry.type not in plain)
 
 
 def accesses(node: Node) -> list[Access]:
