@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass, fields
 from functools import cache
 from typing import Any
 
+from jupyter_dra.cel import syntax
 from jupyter_dra.cel.syntax import Call, Has, Ident, Literal, Node, Select
 
 AREAS = {"attributes", "capacity"}
@@ -43,18 +44,17 @@ def walk(node: Node) -> Iterator[Node]:
         current = stack.pop()
         if isinstance(current, Node):
             yield current
-            stack += [getattr(current, name) for name in _parts(type(current))]
+            stack += [getattr(current, name) for name in _parts(current.__class__.__name__)]
         elif isinstance(current, list):
             stack += reversed(current)
 
 
 @cache
-def _parts(kind: type[Any]) -> tuple[str, ...]:
+def _parts(kind: str) -> tuple[str, ...]:
     """The fields of a kind of node that may hold nodes, last first."""
-    if not is_dataclass(kind):
-        return ()
-    plain = {"str", "int", "bool", "str | None", "int | None"}
-    return tuple(entry.name for entry in reversed(fields(kind)) if entry.type not in plain)
+    found = getattr(syntax, kind)
+    plain = {"str", "int", "bool", "str | None"}
+    return tuple(entry.name for entry in reversed(fields(found)) if entry.type not in plain)
 
 
 def accesses(node: Node) -> list[Access]:
