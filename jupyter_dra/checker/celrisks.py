@@ -162,7 +162,6 @@ def _unit(match: re.Match[str]) -> str:
 
 
 def _by_name(subject: Subject, steps: Steps, text: str, access: Access, world: World) -> Iterator[Finding]:
-    spot = _spot(subject, steps, text, access.at)
     if access.domain is not None and "/" in access.domain:
         return
     if c_identifier_problems(access.name):
@@ -170,18 +169,20 @@ def _by_name(subject: Subject, steps: Steps, text: str, access: Access, world: W
         message = f"No device can have the name {access.name}."
         if len(access.name) > 32:
             message = f"{access.name} has {len(access.name)} characters; names have at most 32, so no device has it."
-        yield subject.finding("cel-name-impossible", ERROR, message, steps, why=why, spot=spot)
+        yield subject.finding(
+            "cel-name-impossible", ERROR, message, steps, why=why, spot=_spot(subject, steps, text, access.at)
+        )
         return
     if access.name in UNIQUE:
         message = f"A selector on {access.name} fits one card; it breaks when the card is replaced."
         fix = "Select by product, architecture or memory instead."
-        yield subject.finding("pinned-device", HINT, message, steps, fix=fix, spot=spot)
-    yield from _published(subject, steps, text, access, world, spot)
+        yield subject.finding(
+            "pinned-device", HINT, message, steps, fix=fix, spot=_spot(subject, steps, text, access.at)
+        )
+    yield from _published(subject, steps, text, access, world)
 
 
-def _published(
-    subject: Subject, steps: Steps, text: str, access: Access, world: World, spot: Spot | None
-) -> Iterator[Finding]:
+def _published(subject: Subject, steps: Steps, text: str, access: Access, world: World) -> Iterator[Finding]:
     """Whether any known device of the domain publishes the name."""
     if access.domain in {None, DRIVER}:
         return
@@ -206,7 +207,7 @@ def _published(
             fix=f"Write {better}. It picks a whole device with at least this much, not a share of one."
             if better
             else f'Write device.{other}["{domain}"].{access.name}.',
-            spot=spot,
+            spot=_spot(subject, steps, text, access.at),
             repair=("set", steps, better) if better else None,
         )
         return
@@ -218,7 +219,7 @@ def _published(
         steps,
         why=None if access.guarded else f"The selector raises there: no such key. {ATTEMPT}",
         fix=f"Known are {', '.join(names[:12])}." if names else None,
-        spot=spot,
+        spot=_spot(subject, steps, text, access.at),
     )
 
 
