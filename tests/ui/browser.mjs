@@ -35,7 +35,7 @@ export async function launchBrowser() {
  * returns `{status, json | text}`, or null to let the request go on.
  */
 export async function openLab(browser, server, options = {}) {
-  const { routes = null, dark = false, fixedTime = null, viewport = { width: 1280, height: 900 } } = options;
+  const { routes = null, dark = false, fixedTime = null, catalogue = null, viewport = { width: 1280, height: 900 } } = options;
   const context = await browser.newContext({ viewport, timezoneId: 'UTC', locale: 'en-US', ...options.context });
   const page = await context.newPage();
   page.setDefaultTimeout(10_000);
@@ -64,6 +64,15 @@ export async function openLab(browser, server, options = {}) {
       }
     });
   }
+  if (catalogue) {
+    await page.route(/\/api\/translations\//, route =>
+      route.fulfill({ json: { data: { jupyter_dra: catalogue }, message: '' } })
+    );
+  }
+  await page.request.put(`${server.url}/lab/api/settings/@jupyterlab/translation-extension:plugin`, {
+    headers: { Authorization: `token ${server.token}` },
+    data: { raw: JSON.stringify({ locale: catalogue ? 'eo' : 'default' }) }
+  });
   const theme = dark ? 'JupyterLab Dark' : 'JupyterLab Light';
   await page.request.put(`${server.url}/lab/api/settings/@jupyterlab/apputils-extension:themes`, {
     headers: { Authorization: `token ${server.token}` },

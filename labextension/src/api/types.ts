@@ -178,7 +178,10 @@ export interface Reason {
 
 export interface Holder {
   who: 'you' | 'user' | 'namespace' | 'hidden' | 'unknown' | string;
+  /** Id of the session; its name is this without the five characters at the end. */
   session?: string | null;
+  /** Name of the session, where the page knows it. */
+  name?: string | null;
   user?: string | null;
   namespace?: string | null;
   claim?: string | null;

@@ -412,7 +412,7 @@ export function holderWords(speech: Speech, holder: Holder, now: number): Line {
   }
   const sub = facts.length ? facts.join(' · ') : null;
   if (holder.who === 'you') {
-    const name = holder.session ? holder.session.replace(/-[a-z0-9]{5}$/, '') : (holder.claim ?? '');
+    const name = holder.name ?? holder.session?.replace(/-[a-z0-9]{5}$/, '') ?? holder.claim ?? '';
     return { main: fill(trans.__('You · {session}'), { session: name }), sub };
   }
   if (holder.user) {

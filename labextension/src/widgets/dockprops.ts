@@ -184,7 +184,7 @@ function withOwnFacts(holder: Holder, context: DockContext): Holder {
   }
   return {
     ...holder,
-    session: session.name,
+    name: session.name,
     device_names: holder.device_names ?? session.devices.map(device => device.device),
     idle_seconds: holder.idle_seconds ?? idleSeconds(session, context.now)
   };
