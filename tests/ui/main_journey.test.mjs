@@ -68,7 +68,7 @@ test('80 GB from the sidebar: verdict, claim, launch, card of the very device, s
   assert.deepEqual(await axeFindings(page, '#jupyter-dra-panel'), []);
   assert.deepEqual(await axeFindings(page, '.dra-Out'), []);
 
-  await panel.getByRole('button', { name: /^Stop session/ }).click();
+  await panel.getByRole('button', { name: /^Stop (?!and)/ }).first().click();
   const dialog = page.locator('.jp-Dialog');
   await dialog.getByText(/Variables of 1 notebook are lost; files are kept\./).waitFor();
   await dialog.getByRole('button', { name: 'Stop and give back' }).click();
