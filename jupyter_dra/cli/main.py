@@ -106,6 +106,14 @@ def _run(words: list[str]) -> int:
     except KeyboardInterrupt:
         write("Interrupted.", sys.stderr)
         return exits.INTERRUPTED
+    except BrokenPipeError:
+        raise
+    except Exception as error:
+        if sys.flags.dev_mode:
+            raise
+        write(f"jupyter dra: a fault of ours: {type(error).__name__}: {clean(error)}", sys.stderr)
+        write("  → Report it with what `python -X dev -m jupyter_dra.cli.main …` prints.", sys.stderr)
+        return exits.FINDINGS
 
 
 def tell(error: DRAError) -> None:

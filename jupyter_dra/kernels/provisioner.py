@@ -246,6 +246,11 @@ class DRAProvisioner(KernelProvisionerBase):
     # --- watching -------------------------------------------------------------------------------------------
 
     @property
+    def session_id(self) -> str | None:
+        """The session this kernel runs in; None before the start and after the end."""
+        return self._held.session_id if self._held is not None else None
+
+    @property
     def has_process(self) -> bool:
         return self._process
 

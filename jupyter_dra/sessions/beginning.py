@@ -112,7 +112,7 @@ def judge(plan: Mapping[str, Any], *, wait: float | None, force: bool) -> None:
     code = launch.get("code")
     if launch.get("can") == "no" and code in ("limit", "quota", "policy"):
         given = launch.get("params") or {}
-        text = launch.get("message") or f"The {code} does not allow it."
+        text = given.get("message") or _refusal(code, given)
         raise RefusedError(text, code=code, next_step="Ask for less.", params={**given, **params})
     if force:
         return
@@ -135,6 +135,22 @@ def judge(plan: Mapping[str, Any], *, wait: float | None, force: bool) -> None:
             next_step=_change(plan) or "Wait for one (wait, --wait).",
             params=params,
         )
+
+
+def _refusal(code: str, given: Mapping[str, Any]) -> str:
+    """A limit or quota in words: what it is, how much of it is used, how much is asked."""
+    if code == "quota" and given.get("resource"):
+        return (
+            f"Your team's limit is reached: quota {given.get('quota')} allows {given.get('hard')} "
+            f"{given['resource']}, {given.get('used')} are used, {given.get('asked', 1)} asked."
+        )
+    if code == "limit" and given.get("limit") is not None:
+        names = ", ".join(map(str, given.get("names") or ()))
+        return (
+            f"Your limit is reached: you may hold {given['limit']} devices and hold {given.get('held')}"
+            + (f": {names}." if names else ".")
+        )
+    return f"The {code} does not allow it."
 
 
 def _sentence(head: str, plan: Mapping[str, Any]) -> str:

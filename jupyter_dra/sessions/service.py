@@ -29,7 +29,7 @@ from .pods import CONTAINER
 from .policy import SessionPolicy
 from .ports import KernelChannel, KernelChoice, KernelHandle, PodRuntime, SessionEvent
 from .reconcile import reconcile, reconcile_for_ever
-from .record import Lease, SessionRecord, epoch
+from .record import Lease, SessionRecord, epoch, iso
 from .registry import Registry, unknown
 from .seal import LEASE, lease_text
 from .supervision import set_activity
@@ -410,10 +410,10 @@ class Sessions:
         wanted = _new_end(lease, extend_seconds, ends_at)
         if wanted is not None and lease.longest_until is not None and wanted > lease.longest_until + 1:
             raise ConflictError(
-                "The session cannot live that long.",
+                f"{session_id} cannot live longer than until {iso(lease.longest_until)}.",
                 code="longest-lease",
                 next_step="Extend it less, and start a new one later.",
-                params={"longest_until": lease.longest_until},
+                params={"longest_until": iso(lease.longest_until)},
             )
         idle = lease.idle_seconds if idle_seconds is None else idle_seconds
         session.lease = replace(lease, ends_at=wanted or lease.ends_at, idle_seconds=idle)

@@ -22,6 +22,8 @@ from ..output import clean, write
 
 _READY_SECONDS = 60
 _STOP_SECONDS = 20
+# Ctrl-C (which a shell has background jobs ignore, unless asked for), the terminal closed, and a plain kill.
+_ENDING = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -41,15 +43,24 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     from ...localcluster import lifecycle
 
+    for number in _ENDING:
+        signal.signal(number, _interrupt)
     folder = Path(arguments.dir or Path.home() / "jupyter-dra-demo").expanduser().resolve()
     _copy_examples(folder)
     root = hasattr(os, "geteuid") and os.geteuid() == 0
-    ran_before = lifecycle.status("default")["running"]
-    status = lifecycle.up(
-        lifecycle.UpOptions(
-            name="default", devices=tuple(arguments.devices), workdir=str(folder), allow_root=root
+    before = lifecycle.status("default")
+    ran_before = before["running"]
+    if ran_before:
+        status = before
+    else:
+        options = lifecycle.UpOptions(
+            name="default",
+            devices=tuple(arguments.devices),
+            workdir=str(folder),
+            allow_root=root,
+            attached=True,
         )
-    )
+        status = lifecycle.up(options)
     try:
         write(f"Local cluster: {status['devices']} devices on {status['nodes']} nodes, simulated.")
         write(f"  kubectl --kubeconfig {clean(status['kubeconfig'])} get resourceslices")
@@ -151,17 +162,15 @@ def _tiers() -> list[tuple[str, str]]:
 @contextmanager
 def _process(command: list[str], environment: dict[str, str]) -> Iterator[subprocess.Popen[Any]]:
     """The server in a session of its own, ended in every case; Ctrl-C and SIGTERM reach us, not it."""
-    process = subprocess.Popen(command, env=environment, stdin=subprocess.DEVNULL, start_new_session=True)
-    previous = signal.signal(signal.SIGTERM, _interrupt)
-    # A shell that starts us in the background has us ignore Ctrl-C; asking for it explicitly must still work.
-    signal.signal(signal.SIGINT, signal.default_int_handler)
+    process = subprocess.Popen(
+        command, env=environment, stdin=subprocess.DEVNULL, start_new_session=True, preexec_fn=_end_with_us
+    )
     try:
         yield process
     except KeyboardInterrupt:
         write("Stopping …")
         raise
     finally:
-        signal.signal(signal.SIGTERM, previous)
         if process.poll() is None:
             process.terminate()
             try:
@@ -173,6 +182,14 @@ def _process(command: list[str], environment: dict[str, str]) -> Iterator[subpro
 
 def _interrupt(*_: object) -> None:
     raise KeyboardInterrupt
+
+
+def _end_with_us() -> None:
+    """In the child, before it runs: end when this command is killed without a chance to say so (Linux)."""
+    if sys.platform == "linux":
+        import ctypes
+
+        ctypes.CDLL(None).prctl(1, signal.SIGTERM)  # PR_SET_PDEATHSIG
 
 
 def _wait_until_ready(process: subprocess.Popen[Any], port: int) -> None:

@@ -69,13 +69,15 @@ def _in_words(status: dict[str, object]) -> str:
     if not status["running"]:
         return "No local cluster runs. Start one: jupyter dra local up"
     simulated = ", simulated" if status["simulated"] else ""
-    size = f"{status['devices']} devices on {status['nodes']} nodes"
+    named = "" if status["name"] == "default" else f" --name {clean(status['name'])}"
+    nodes = "node" if status["nodes"] == 1 else "nodes"
+    size = f"{status['devices']} devices on {status['nodes']} {nodes}"
     version = f"Kubernetes {clean(status['kubernetes_version'])}, pid {status['pid']}"
     return "\n".join(
         (
             f"Local cluster {clean(status['name'])}: {size}{simulated}.",
             f"  API server  {clean(status['server'])} ({version})",
             f"  kubectl     kubectl --kubeconfig {clean(status['kubeconfig'])} get resourceslices",
-            "  stop it     jupyter dra local down",
+            f"  stop it     jupyter dra local down{named}",
         )
     )

@@ -134,10 +134,10 @@ class _Kernel:
         specs = KernelSpecManager(kernel_dirs=[self._folder.name], ensure_native_kernel=False)
         self.manager = AsyncKernelManager(kernel_name="dra", kernel_spec_manager=specs)
 
-    def session(self) -> dict[str, Any] | None:
-        """The session's id and devices, for the report."""
-        held = getattr(getattr(self.manager, "provisioner", None), "session", None)
-        return held if isinstance(held, dict) else None
+    @property
+    def session(self) -> str | None:
+        """The id of the session that holds the device; None before the start and after the end."""
+        return getattr(self.manager.provisioner, "session_id", None)
 
     def release(self) -> None:
         """End the kernel, give the device back, remove the kernelspec; the blocking form of `arelease`."""
@@ -169,7 +169,7 @@ def _run_notebook(arguments: argparse.Namespace, path: Path, report: dict[str, A
     )
     status = exits.DONE
     try:
-        client.on_notebook_start = _mark_started(report)
+        client.on_notebook_start = _mark_started(kernel, report)
         client.execute()
     except CellExecutionError as error:
         status = 1
@@ -186,9 +186,10 @@ def _run_notebook(arguments: argparse.Namespace, path: Path, report: dict[str, A
     return status
 
 
-def _mark_started(report: dict[str, Any]) -> Any:
+def _mark_started(kernel: _Kernel, report: dict[str, Any]) -> Any:
     def started(**_: Any) -> None:
         report["started"] = True
+        report["session"] = kernel.session
 
     return started
 
@@ -222,6 +223,7 @@ async def _script(arguments: argparse.Namespace, path: Path, report: dict[str, A
     try:
         await kernel.manager.start_kernel(cwd=str(path.parent.resolve()))
         report["started"] = True
+        report["session"] = kernel.session
         client = kernel.manager.client()
         client.start_channels()
         try:
