@@ -67,6 +67,8 @@ export class LabNotebooks implements Notebooks {
       return;
     }
     await panel.sessionContext.ready;
+    // A session whose kernel was stopped is gone from the server; the notebook must forget it before it gets another.
+    await this._app.serviceManager.sessions.refreshRunning();
     if (panel.sessionContext.session?.kernel?.id !== kernel.id) {
       await panel.sessionContext.changeKernel({ id: kernel.id, name: kernel.name });
     }
