@@ -6,7 +6,7 @@ SHELL := /bin/bash
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(abspath $(VENV)/bin)
-NODE_PATH = $$($(BIN)/python tools/node.py)
+NODE_PATH = $$($(BIN)/python $(CURDIR)/tools/node.py)
 JLPM = cd labextension && PATH="$(NODE_PATH)$(BIN):$$PATH" jlpm
 PYTEST = PATH="$(BIN):$(NODE_PATH)$$PATH" $(BIN)/python -m pytest
 FRONT := $(shell find labextension/src labextension/style labextension/schema -type f 2>/dev/null) labextension/package.json
@@ -60,7 +60,7 @@ format: $(VENV)/.test ## put the code into the project's form
 
 .PHONY: test-ui
 test-ui: $(VENV)/.test ## stories in Chromium (needs the chromium command)
-	PATH="$(NODE_PATH)$(BIN):$$PATH" PYTHON=$(BIN)/python node --test tests/ui/*.test.mjs
+	PATH="$(NODE_PATH)$(BIN):$$PATH" PYTHON=$(BIN)/python node --test --test-concurrency=1 tests/ui/*.test.mjs
 
 .PHONY: examples
 examples: $(VENV)/.test ## run the example notebooks on the local cluster

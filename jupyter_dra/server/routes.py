@@ -17,6 +17,7 @@ ROUTES: list[tuple[str, type[Any]]] = [
         ("/tiers", cluster.TiersHandler),
         ("/devices", cluster.DevicesHandler),
         ("/waiting", cluster.WaitingHandler),
+        ("/doctor", cluster.DoctorHandler),
         ("/contexts", cluster.ContextsHandler),
         ("/contexts/current", cluster.CurrentContextHandler),
         ("/local", cluster.LocalHandler),

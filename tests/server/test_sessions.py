@@ -64,6 +64,7 @@ async def test_documents_have_the_form_the_description_gives(fetch: Fetch) -> No
         ("tiers", "TierList"),
         ("devices", "DeviceList"),
         ("contexts", "ContextList"),
+        ("doctor", "DoctorReport"),
         ("waiting", "WaitingList"),
         ("sessions", "SessionList"),
     ):
@@ -140,7 +141,8 @@ async def test_a_second_kernel_joins_and_a_restart_keeps_the_device(fetch: Fetch
     device = (await until(fetch, session_id, "running"))["devices"]
     joined = await fetch("POST", f"sessions/{session_id}/kernels", body={"notebook": "two.ipynb"})
     assert joined.status == 202
-    second = joined.json["kernels"][-1]["id"]
+    assert_conforms(joined.json, "AttachedKernel")
+    second = joined.json["id"]
     async with asyncio.timeout(30):
         while second not in jp_serverapp.kernel_manager:
             await asyncio.sleep(0.05)

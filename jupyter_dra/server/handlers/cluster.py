@@ -82,6 +82,19 @@ class WaitingHandler(DRAHandler):
         )
 
 
+class DoctorHandler(DRAHandler):
+    """GET doctor."""
+
+    @route
+    async def get(self) -> None:
+        from ...doctor import examine
+
+        sessions = self.board.sessions
+        client = await sessions.open()
+        report = await sessions.loop.wrap(examine(client))
+        self.send(report.as_dict())
+
+
 class ContextsHandler(DRAHandler):
     """GET contexts."""
 

@@ -79,7 +79,7 @@ class KernelsHandler(DRAHandler):
         record = await self.board.attachments.attach(
             session_id, kernel=body.get("kernel"), notebook=body.get("notebook")
         )
-        self.send(record, HTTPStatus.ACCEPTED)
+        self.send({**record["kernels"][-1], "session": record}, HTTPStatus.ACCEPTED)
 
 
 class KernelHandler(DRAHandler):

@@ -121,8 +121,11 @@ export class DRAClient {
     return this._json('POST', `sessions/${encodeURIComponent(id)}/detach`, {});
   }
 
-  addKernel(id: string, body: { notebook?: string; kernel?: string }): Promise<Session> {
-    return this._json('POST', `sessions/${encodeURIComponent(id)}/kernels`, body);
+  /** Begins another kernel on a session's device; it is the last of the session's kernels. */
+  async addKernel(id: string, body: { notebook?: string; kernel?: string }): Promise<Session> {
+    const path = `sessions/${encodeURIComponent(id)}/kernels`;
+    const kernel: { readonly session: Session } = await this._json('POST', path, body);
+    return kernel.session;
   }
 
   async fetchLog(id: string, tail = 500): Promise<string> {
