@@ -6,6 +6,7 @@ from concurrent.futures import Future
 from typing import TYPE_CHECKING, Any
 
 import ipywidgets
+from traitlets import Any as AnyTrait
 from traitlets import Dict, Int, List, TraitError, Unicode, Union, validate
 
 from ..claims import Requirement, build_claim, to_magic, to_yaml
@@ -17,6 +18,11 @@ if TYPE_CHECKING:
     from ..sessions.service import Sessions
 ANY = "Any GPU"
 FIELDS = ("tier", "vram", "max_vram", "count", "product", "architecture")
+# Asked for by code only; the line with the %dra words shows them.
+MORE = (
+    "compute_capability", "driver_version", "where", "share", "tolerate", "near", "align", "spread", "or_else",
+    "kernel", "image", "cpu", "host_memory", "env", "namespace", "lease", "idle_timeout", "volumes",
+)  # fmt: skip
 
 
 class DRAPicker(ipywidgets.VBox):  # type: ignore[misc]
@@ -28,6 +34,7 @@ class DRAPicker(ipywidgets.VBox):  # type: ignore[misc]
 
     Attributes:
         tier, vram, max_vram, count, product, architecture: as in `Requirement`; empty means not asked.
+        compute_capability, where, near, share, image, … (`MORE`): the other fields, without a control in the form.
         plan: the live plan, as the contract's object; empty before the first answer.
         session: the launched session, as the contract's object; empty before.
         message: what went wrong last, in one sentence.
@@ -39,6 +46,24 @@ class DRAPicker(ipywidgets.VBox):  # type: ignore[misc]
     count = Union([Int(1, min=1), Unicode()], default_value=1)
     product = List(Unicode())
     architecture = List(Unicode())
+    compute_capability = AnyTrait(None)
+    driver_version = AnyTrait(None)
+    where = AnyTrait(None)
+    share = AnyTrait(None)
+    tolerate = AnyTrait(None)
+    near = AnyTrait(None)
+    align = AnyTrait(None)
+    spread = AnyTrait(None)
+    or_else = AnyTrait(None)
+    kernel = AnyTrait(None)
+    image = AnyTrait(None)
+    cpu = AnyTrait(None)
+    host_memory = AnyTrait(None)
+    env = AnyTrait(None)
+    namespace = AnyTrait(None)
+    lease = AnyTrait(None)
+    idle_timeout = AnyTrait(None)
+    volumes = AnyTrait(None)
     plan = Dict(read_only=True)
     session = Dict(read_only=True)
     message = Unicode("", read_only=True)
@@ -51,7 +76,7 @@ class DRAPicker(ipywidgets.VBox):  # type: ignore[misc]
         self._planning: Future[Any] | None = None
         super().__init__(**wish)
         self._build()
-        self.observe(self._changed, names=list(FIELDS))
+        self.observe(self._changed, names=[*FIELDS, *MORE])
         self._changed()
 
     @validate("product", "architecture")
@@ -61,7 +86,7 @@ class DRAPicker(ipywidgets.VBox):  # type: ignore[misc]
     @property
     def requirement(self) -> Requirement:
         """What the form asks for; raises RequirementError for a value that cannot be used."""
-        values = {name: getattr(self, name) for name in FIELDS}
+        values = {name: getattr(self, name) for name in (*FIELDS, *MORE)}
         return Requirement.from_dict(
             {name: value for name, value in values.items() if value not in ("", [], None)}
         )
