@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from jupyter_dra.claims import Requirement, sold_as_but_less
+from jupyter_dra.claims import Requirement, parse_size, sold_as_but_less
 
 if TYPE_CHECKING:
     from jupyter_dra.planner.inventory import Inventory
@@ -49,6 +49,23 @@ class Finding:
         }
 
 
+def _decimal_limit(requirement: Requirement, reported: set[int]) -> Iterator[Finding]:
+    """A decimal upper bound leaves out the cards sold under that very number: they report more than it says."""
+    most = requirement.max_vram_size
+    if most is None or most.binary or not most.text.endswith("G"):
+        return
+    literal = parse_size(f"{most.text}i", "max_vram")
+    left_out = [amount for amount in reported if most.bytes < amount <= literal.bytes]
+    if left_out:
+        yield Finding(
+            "decimal-limit",
+            f"At most {most.label} leaves out cards sold as {most.label}, which report {max(left_out) / 1e9:.1f} GB.",
+            path="max_vram",
+            fix=f"Write {literal.text} to take them in.",
+            severity="warning",
+        )
+
+
 def advice(inventory: Inventory, requirement: Requirement) -> Iterator[Finding]:
     """Warnings that only the devices here can tell: a literal size that shuts cards out, a missing attribute."""
     kinds = [
@@ -56,10 +73,12 @@ def advice(inventory: Inventory, requirement: Requirement) -> Iterator[Finding]:
         for number, count in inventory.state.published.items()
         if count > 0
     ]
+    amounts = (inventory.facts.of(kind).memory_bytes for kind in kinds)
+    reported = {amount for amount in amounts if amount}
+    yield from _decimal_limit(requirement, reported)
     size = requirement.vram_size
     if size is not None and size.binary:
-        reported = {fact.memory_bytes for kind in kinds if (fact := inventory.facts.of(kind)).memory_bytes}
-        shut_out = sold_as_but_less(size, (amount for amount in reported if amount is not None))
+        shut_out = sold_as_but_less(size, reported)
         if shut_out is not None:
             decimal = size.text.removesuffix("i") + "B"
             yield Finding(

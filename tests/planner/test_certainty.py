@@ -240,6 +240,15 @@ def test_a_literal_size_that_shuts_cards_out_is_warned_about() -> None:
     assert inventory.plan({"tier": "gpu", "vram": "80GB"}).findings == []
 
 
+def test_a_decimal_upper_bound_says_that_it_leaves_out_the_cards_sold_under_it() -> None:
+    inventory = Inventory.from_objects([device_class("gpu", NVIDIA_CLASS), slice_of("n1", [h100("gpu-0")])])
+    plan = inventory.plan({"tier": "gpu", "max_vram": "80GB"})
+    assert plan.verdict == "impossible"
+    [finding] = [one for one in plan.findings if one["code"] == "decimal-limit"]
+    assert (finding["path"], finding["fix"]) == ("max_vram", "Write 80Gi to take them in.")
+    assert inventory.plan({"tier": "gpu", "max_vram": "80Gi"}).verdict == "fits"
+
+
 def test_aligning_on_what_a_driver_does_not_state_is_warned_about() -> None:
     objects = [device_class("gpu", NVIDIA_CLASS), slice_of("n1", [h100("gpu-0"), h100("gpu-1")])]
     plan = Inventory.from_objects(objects).plan({"tier": "gpu", "count": 2, "align": "numaNode"})
