@@ -387,10 +387,10 @@ function waitWords(speech: Speech, session: Session, now: number): Sentence {
   const { trans } = speech;
   const wait = session.wait;
   const since = wait ? Date.parse(wait.since) : Date.parse(session.created_at);
-  const values = {
-    clock: runningClock((now - since) / 1000),
-    most: wait?.until ? duration(speech, Math.round((Date.parse(wait.until) - since) / 1000)) : ''
-  };
+  const limit = wait?.until ? (Date.parse(wait.until) - since) / 1000 : 0;
+  // The wait was asked for a moment before it began: "2 h" must not read as "1 h 59 min".
+  const asked = limit > 120 ? Math.round(limit / 60) * 60 : Math.round(limit);
+  const values = { clock: runningClock((now - since) / 1000), most: asked ? duration(speech, asked) : '' };
   return values.most
     ? sentence(trans.__('Waiting for **{clock}**, at most {most}.'), values)
     : sentence(trans.__('Waiting for **{clock}**.'), values);
