@@ -66,6 +66,14 @@ test-ui: $(VENV)/.test ## stories in Chromium (needs the chromium command)
 examples: $(VENV)/.test ## run the example notebooks on the local cluster
 	$(PYTEST) -q tests/examples
 
+.PHONY: controlplane test-controlplane equality
+controlplane: $(VENV)/.test ## build the real control plane for tests (Go; minutes once, then cached)
+	$(BIN)/python -m tests.controlplane.build
+test-controlplane: controlplane ## what needs the real control plane
+	$(PYTEST) -q -m controlplane tests
+equality: controlplane ## tables: our answers beside those of Kubernetes itself
+	$(BIN)/python -m tests.controlplane.equality
+
 .PHONY: package
 package: $(VENV)/.test ## build sdist and wheel, install the wheel where there is no Node, look at it
 	$(BIN)/python tools/check_wheel.py
