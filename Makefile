@@ -8,7 +8,8 @@ VENV ?= .venv
 BIN := $(abspath $(VENV)/bin)
 NODE_PATH = $$($(BIN)/python $(CURDIR)/tools/node.py)
 JLPM = cd labextension && PATH="$(NODE_PATH)$(BIN):$$PATH" jlpm
-PYTEST = PATH="$(BIN):$(NODE_PATH)$$PATH" $(BIN)/python -m pytest
+# One more try for a test that a busy machine made late; the summary names every one that needed it.
+PYTEST = PATH="$(BIN):$(NODE_PATH)$$PATH" $(BIN)/python -m pytest --reruns 1
 FRONT := $(shell find labextension/src labextension/style labextension/schema -type f 2>/dev/null) labextension/package.json
 
 .PHONY: help
