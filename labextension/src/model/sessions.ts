@@ -161,8 +161,9 @@ export class SessionsModel {
   }
 
   private async _onEvent(event: SessionEvent): Promise<void> {
-    const known = this.get(event.id);
-    if (this._forgotten.has(event.id) || (known && known.revision >= event.revision)) {
+    // Revision 0 comes from the Jupyter server itself, for what the session does not count: its kernel is attached here.
+    const old = event.revision > 0 && (this.get(event.id)?.revision ?? 0) >= event.revision;
+    if (this._forgotten.has(event.id) || old) {
       return;
     }
     // One request per session at a time; events that arrive meanwhile ask once more.
