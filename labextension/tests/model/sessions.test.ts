@@ -45,6 +45,19 @@ test('an event fetches the one session it names, once, and not for what is known
   expect(fetchSession.mock.calls.length).toBe(calls);
 });
 
+test('the Jupyter server’s own event, revision 0, fetches a session whose revision did not change', async () => {
+  const fetchSession = jest.fn(() => Promise.resolve(session('a', { revision: 16, state: 'running' })));
+  const { model, emit } = modelOf({
+    launch: () => Promise.resolve(session('a', { revision: 16, state: 'starting' })),
+    fetchSession
+  });
+  await model.launch({ requirement: {} });
+  emit('a-9d3fk', 0);
+  await settle();
+  expect(fetchSession).toHaveBeenCalledTimes(1);
+  expect(model.get('a-9d3fk')?.state).toBe('running');
+});
+
 test('an answer older than what is shown changes nothing', async () => {
   const { model } = modelOf({
     fetchSession: jest
