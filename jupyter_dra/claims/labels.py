@@ -17,6 +17,8 @@ KERNEL_ID = PREFIX + "kernel-id"
 REQUIREMENT = PREFIX + "requirement"
 NAME = PREFIX + "name"
 NOTEBOOK = PREFIX + "notebook"
+REPLACES = PREFIX + "replaces"
+"""On a kernel pod: the pod whose kernel it takes over."""
 SEAL = PREFIX + "seal"
 
 DISPLAY_NAME = PREFIX + "display-name"

@@ -32,8 +32,8 @@ class RelayChannel:
 
     def __init__(self, service: Any, handle: KernelHandle) -> None:
         self._service = service
-        self._held = HeldKernel(service, handle)
         self._client = BlockingKernelClient()
+        self._held = HeldKernel(service, handle, on_moved=self._client.load_connection_info)
         try:
             self._client.load_connection_info(service.loop.call(self._held.open()))
             self._client.start_channels(hb=False)

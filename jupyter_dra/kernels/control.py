@@ -124,6 +124,11 @@ class PodControl:
             self._events.get_nowait()
         self._events.put_nowait(None)
 
+    @property
+    def held(self) -> bool:
+        kernel = self.state.get("kernel")
+        return isinstance(kernel, dict) and kernel.get("state") == "held"
+
     # --- requests -------------------------------------------------------------------------------------------
 
     def _send(self, number: int, operation: str, arguments: Mapping[str, Any]) -> None:

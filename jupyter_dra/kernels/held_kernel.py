@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, cast
+
+from jupyter_client.connect import KernelConnectionInfo
 
 from ..errors import DRAError, NotFoundError, SessionEnded
 from ..sessions.ports import KernelHandle, SessionEvent
@@ -28,21 +30,32 @@ class HeldKernel:
     Args:
         service: a `sessions.service.Sessions`.
         handle: from ``service.ready``.
+        on_moved: called on the service's loop when the kernel runs in another pod, with the connection info: the
+            endpoints stay, the keys are that pod's own.
     """
 
-    def __init__(self, service: Any, handle: KernelHandle) -> None:
+    def __init__(
+        self,
+        service: Any,
+        handle: KernelHandle,
+        *,
+        on_moved: Callable[[KernelConnectionInfo], None] | None = None,
+    ) -> None:
         self.service = service
+        self._on_moved = on_moved
         self.session_id = handle.session_id
         self.kernel_id = handle.kernel_id
         self.relay = Relay(handle.kernel_id)
         self._handle = handle
-        self._unsubscribe: Any = None
+        self._ends: list[Callable[[], None]] = []
+        self._following: asyncio.Task[None] | None = None
+        self._news = False
 
     async def open(self) -> dict[str, Any]:
         """Open the endpoints and follow the session; returns the connection info for Jupyter."""
         await self.relay.open()
         self._point(self._handle)
-        self._unsubscribe = self.service.subscribe(self._changed)
+        self._ends = [self.service.subscribe(self._changed), self.service.before_close(self.close)]
         return self.relay.connection_info()
 
     def _point(self, handle: KernelHandle) -> None:
@@ -52,17 +65,38 @@ class HeldKernel:
 
     def _changed(self, event: SessionEvent) -> None:
         """Called by the service on its loop: the pod or the way to it may be another one now."""
-        if event.id == self.session_id and event.change in ("kernels", "state"):
-            task = asyncio.ensure_future(self._follow())
-            task.add_done_callback(lambda done: done.cancelled() or done.exception())
+        if event.id != self.session_id or event.change not in ("kernels", "state"):
+            return
+        self._news = True
+        if self._following is None:
+            self._following = asyncio.ensure_future(self._follow())
 
     async def _follow(self) -> None:
+        try:
+            while self._news:
+                self._news = False
+                await self._look()
+        except DRAError as error:
+            log.debug("Kernel %s is not followed further: %s", self.kernel_id, error.message)
+        finally:
+            self._following = None
+
+    async def _look(self) -> None:
         record = await self.service.get(self.session_id)
-        if record.state == "running":
-            handle = await self.service.ready(self.session_id, self.kernel_id)
-            if handle.target is not self._handle.target:
-                self._point(handle)
-            self._handle = handle
+        if record.state != "running":
+            return
+        moved = self._pod_in(record) not in (None, self._handle.pod_name)
+        if moved:
+            self.relay.detach()  # connections wait for the next pod instead of dialling the one that leaves
+        handle = await self.service.ready(self.session_id, self.kernel_id)
+        if handle.target is not self._handle.target:
+            self._point(handle)
+        self._handle = handle
+        if moved and self._on_moved is not None:
+            self._on_moved(cast(KernelConnectionInfo, self.relay.connection_info()))
+
+    def _pod_in(self, record: Any) -> str | None:
+        return next((one.pod for one in record.kernels if one.id == self.kernel_id), None)
 
     async def control(self) -> PodControl:
         """The connection to podside now; raises SessionEnded or ClusterError."""
@@ -130,9 +164,11 @@ class HeldKernel:
 
     async def close(self) -> None:
         """Remove the endpoints and stop following; the kernel goes on."""
-        if self._unsubscribe is not None:
-            self._unsubscribe()
-            self._unsubscribe = None
+        for end in self._ends:
+            end()
+        self._ends = []
+        if self._following is not None:
+            self._following.cancel()
         await self.relay.close()
 
 

@@ -215,7 +215,13 @@ class DRAProvisioner(KernelProvisionerBase):
         )
 
     async def _hold(self, handle: KernelHandle) -> KernelConnectionInfo:
-        held = HeldKernel(self._service, handle)
+        loop = asyncio.get_running_loop()
+
+        def moved(info: KernelConnectionInfo) -> None:
+            if not loop.is_closed():
+                loop.call_soon_threadsafe(self._moved, info)
+
+        held = HeldKernel(self._service, handle, on_moved=moved)
         info = await self._on_loop(held.open())
         self._held = held
         return cast(KernelConnectionInfo, info)
@@ -282,6 +288,23 @@ class DRAProvisioner(KernelProvisionerBase):
         self._crashed = not self._asked_to_end
         code = ending.get("exit_code")
         return code if isinstance(code, int) else 1
+
+    def _moved(self, info: KernelConnectionInfo) -> None:
+        """The kernel runs in another pod, with keys of its own: the manager takes them, and open pages connect anew.
+
+        Pages do so because they are told of a restart (jupyter_server/services/kernels/connection/channels.py).
+        """
+        self.connection_info = info
+        manager: Any = self.parent
+        manager._reconcile_connection_info(info)
+        if getattr(manager, "_activity_stream", None) is not None:
+            kernels: Any = manager.parent
+            kernels.stop_watching_activity(self.kernel_id)
+            kernels.start_watching_activity(self.kernel_id)
+            manager.execution_state = "starting"
+        restarter = getattr(manager, "_restarter", None)
+        if restarter is not None:
+            restarter._fire_callbacks("restart")
 
     def _declare_dead(self) -> bool:
         """Tell the restarter's listeners that this kernel cannot come back; False where there is no restarter."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .bridge import AsyncSession, Session
+    from .handover import PodChange
     from .identity import Identity, load_identity
     from .loop import BackgroundLoop
     from .opening import Where
@@ -21,6 +22,7 @@ __all__ = [
     "Identity",
     "KernelChoice",
     "KernelHandle",
+    "PodChange",
     "Session",
     "SessionEvent",
     "SessionPolicy",
@@ -38,6 +40,7 @@ _HOMES = {
     "Identity": "identity",
     "KernelChoice": "ports",
     "KernelHandle": "ports",
+    "PodChange": "handover",
     "Session": "bridge",
     "SessionEvent": "ports",
     "SessionPolicy": "policy",

@@ -51,14 +51,10 @@ def new_kernel(
     wished = {key: value for key, value in session.requirement.env.items() if value != "***"}
     if wished:
         chosen = replace(chosen, env={**wished, **chosen.env})
-    numbers = [kernel.pod_name.rpartition("-")[2] for kernel in session.kernels]
-    taken = max((int(number) + 1 for number in numbers if number.isdigit()), default=0)
-    index = max(session.next_index, taken)
-    session.next_index = index + 1
     made = LiveKernel(
         id=kernel_id or str(uuid.uuid4()),
         choice=chosen,
-        pod_name=f"{session.id}-{index}",
+        pod_name=next_pod_name(session),
         notebook=notebook,
         image=image,
         cwd=cwd,
@@ -66,6 +62,15 @@ def new_kernel(
     session.kernels.append(made)
     session.image = session.image or image
     return made
+
+
+def next_pod_name(session: LiveSession) -> str:
+    """A pod name that no pod of the session has or had."""
+    numbers = [kernel.pod_name.rpartition("-")[2] for kernel in session.placed]
+    taken = max((int(number) + 1 for number in numbers if number.isdigit()), default=0)
+    index = max(session.next_index, taken)
+    session.next_index = index + 1
+    return f"{session.id}-{index}"
 
 
 async def check(ctx: Context, session: LiveSession, *, wait: float | None) -> None:

@@ -56,7 +56,7 @@ async def launch_kernel(ctx: Context, session: LiveSession, kernel: LiveKernel, 
     remember(ctx, session)
     owners = asyncio.create_task(set_owners(ctx, session, kernel), name=f"owners {kernel.pod_name}")
     try:
-        await _wait_running(ctx, session, kernel, first=first)
+        await wait_running(ctx, session, kernel, first=first)
         await _connect(ctx, session, kernel, first=first)
         await owners
     except DRAError as error:
@@ -127,7 +127,7 @@ def _events(ctx: Context, session: LiveSession, pod: Mapping[str, Any]) -> list[
     return sorted(about, key=lambda event: str(event.get("lastTimestamp") or ""))
 
 
-async def _wait_running(ctx: Context, session: LiveSession, kernel: LiveKernel, *, first: bool) -> None:
+async def wait_running(ctx: Context, session: LiveSession, kernel: LiveKernel, *, first: bool) -> None:
     """Follow pod and claim until the container runs; keeps steps, devices and the wait current."""
     seen: set[str] = set()
     started = ctx.clock()
@@ -218,24 +218,30 @@ async def _confirm_unseen(
         raise Failed(reason("pod-deleted")) from None
 
 
-async def _connect(ctx: Context, session: LiveSession, kernel: LiveKernel, *, first: bool) -> None:
+async def connect(ctx: Context, session: LiveSession, kernel: LiveKernel) -> None:
     """Dial podside until it answers, tell it the facts, have the kernel started and wait until it runs.
 
     A connection that breaks meanwhile is made again; the pod's own state says when there is no sense in it.
     """
     until = time.monotonic() + ctx.policy.launch
     while True:
-        await dial(ctx, session, kernel, until=until)
+        if kernel.control is None:
+            await dial(ctx, session, kernel, until=until)
         assert kernel.control is not None
         try:
             await kernel.control.facts(pod_facts(session, kernel))
             started = await kernel.control.start()
             if started.get("state") != "running":
                 await _until_running(ctx, kernel)
-            break
+            return
         except ClusterError as error:
             log.info("The connection to %s broke while its kernel started: %s", kernel.pod_name, error)
-            await kernel.control.close()
+            control, kernel.control = kernel.control, None
+            await control.close()
+
+
+async def _connect(ctx: Context, session: LiveSession, kernel: LiveKernel, *, first: bool) -> None:
+    await connect(ctx, session, kernel)
     if first:
         session.done("kernel-starting")
         session.begin("connected")

@@ -11,14 +11,15 @@ from dataclasses import replace
 from typing import Any, cast
 
 from ..errors import ConflictError, DRAError, SessionEnded
-from .endings import CODES, Reason, reason
-from .launch import Failed, dial, launch_kernel
+from .endings import CODES, Reason, reason, reason_of_error
+from .launch import Failed, connect, dial, launch_kernel
 from .live import LiveKernel, LiveSession
 from .making import Context, remember
 from .pods import read_secret, secret_name
+from .reading import successor_of
 from .record import Ended
 from .registry import Registry
-from .release import release_kernel, release_session
+from .release import pod_gone, release_kernel, release_session
 from .seal import DIGEST, digest_of
 from .supervision import supervise
 
@@ -47,7 +48,7 @@ async def _life(ctx: Context, session: LiveSession, kernel: LiveKernel, first: b
         kernel.reason = Reason("crashed", f"A fault of jupyter-dra: {type(error).__name__}: {error}")
     finally:
         await let_go(kernel)
-    kernel_over(ctx, session, kernel)
+    _over(ctx, session, kernel)
 
 
 async def let_go(kernel: LiveKernel) -> None:
@@ -82,6 +83,33 @@ def connected(ctx: Context, session: LiveSession, kernel: LiveKernel) -> None:
         session.changed("kernels")
 
 
+def _over(ctx: Context, session: LiveSession, kernel: LiveKernel) -> None:
+    """A kernel's pod is over: the kernel ended, or another process of this user moved it to the next pod."""
+    successor = successor_of(ctx, session, kernel) if session.releasing is None else None
+    if successor is None:
+        kernel_over(ctx, session, kernel)
+        return
+    session.kernels = [successor if one is kernel else one for one in session.kernels]
+    session.spare = [one for one in session.spare if one.pod_name != successor.pod_name]
+    session.note("moved", successor, pod=successor.pod_name)
+    session.changed("kernels")
+    successor.task = asyncio.create_task(
+        _take_over(ctx, session, successor), name=f"kernel {successor.pod_name}"
+    )
+
+
+async def _take_over(ctx: Context, session: LiveSession, kernel: LiveKernel) -> None:
+    """Follow a kernel into the pod that another process moved it to."""
+    try:
+        await _connect_again(ctx, session, kernel)
+        connected(ctx, session, kernel)
+    except DRAError as error:
+        kernel.reason = reason_of_error(error)
+        kernel_over(ctx, session, kernel)
+        return
+    await _resume(ctx, session, kernel)
+
+
 def kernel_over(ctx: Context, session: LiveSession, kernel: LiveKernel) -> None:
     """A kernel ended: with it the session, unless others go on."""
     kernel.state = "dead"
@@ -92,8 +120,7 @@ def kernel_over(ctx: Context, session: LiveSession, kernel: LiveKernel) -> None:
     if not any(k.reason is None and not k.gone for k in session.kernels):
         finish(ctx, session, why)
         return
-    note = {"at": int(ctx.clock()), "event": "kernel-ended", "kernel": kernel.id, "code": why.code}
-    session.history.append(note)
+    session.note("kernel-ended", kernel, code=why.code)
     session.changed("kernels")
     kernel.task = asyncio.create_task(_give_back(ctx, session, kernel), name=f"release {kernel.pod_name}")
 
@@ -108,8 +135,11 @@ def _told_elsewhere(ctx: Context, session: LiveSession, why: Reason) -> Reason:
 
 
 async def _give_back(ctx: Context, session: LiveSession, kernel: LiveKernel) -> None:
-    await release_kernel(ctx, session, kernel)
-    session.kernels = [other for other in session.kernels if other is not kernel]
+    await cancel([session.handovers.pop(kernel.id, None)])
+    pods = [one for one in session.placed if one.id == kernel.id]
+    await asyncio.gather(*(release_kernel(ctx, session, one) for one in pods))
+    session.kernels = [other for other in session.kernels if other.id != kernel.id]
+    session.spare = [other for other in session.spare if other.id != kernel.id]
     remember(ctx, session)
     session.changed("kernels")
 
@@ -127,7 +157,7 @@ def finish(ctx: Context, session: LiveSession, why: Reason, by: str | None = Non
 
 async def _release(ctx: Context, session: LiveSession, why: Reason) -> None:
     at = ctx.clock()
-    await cancel(kernel.task for kernel in session.kernels)
+    await cancel([*(kernel.task for kernel in session.placed), *session.handovers.values()])
     ended = Ended(
         at=at,
         code=why.code,
@@ -180,19 +210,47 @@ async def reattach(ctx: Context, session: LiveSession, kernel: LiveKernel) -> No
     """
     if kernel.task is not None:
         return
+    await _connect_again(ctx, session, kernel)
+    # Nobody listened since the earlier process went: what the kernel published meanwhile is not kept anywhere.
+    session.note("reattached", kernel, output="lost-until-here")
+    connected(ctx, session, kernel)
+    follow(ctx, session, kernel)
+
+
+def follow(ctx: Context, session: LiveSession, kernel: LiveKernel) -> None:
+    """Start the task that follows a connected kernel to its end."""
+    kernel.task = asyncio.create_task(_resume(ctx, session, kernel), name=f"kernel {kernel.pod_name}")
+
+
+def withdraw_spares(ctx: Context, session: LiveSession) -> None:
+    """Give back what is left of moves whose maker is gone: next pods whose kernel goes on where it is."""
+    for spare in session.spare:
+        session.note("not-moved", spare, code="server-stopped")
+        task = asyncio.create_task(_withdraw(ctx, session, spare), name=f"release {spare.pod_name}")
+        session.handovers[spare.pod_name] = task
+
+
+async def _withdraw(ctx: Context, session: LiveSession, spare: LiveKernel) -> None:
+    await release_kernel(ctx, session, spare)
+    session.spare = [other for other in session.spare if other is not spare]
+    remember(ctx, session)
+
+
+async def _connect_again(ctx: Context, session: LiveSession, kernel: LiveKernel) -> None:
+    """Dial a pod that somebody else made; a kernel it still holds back is started once the old pod is gone."""
     private, mounted = await _secret_of(ctx, session, kernel)
     kernel.credentials = ctx.runtime.credentials(private, mounted)
     config = json.loads(mounted.get("podside.json", b"{}"))
-    kernel.choice = replace(kernel.choice, argv=tuple(config.get("argv") or kernel.choice.argv))
+    argv, env = tuple(config.get("argv") or kernel.choice.argv), config.get("env") or {}
+    kernel.choice = replace(kernel.choice, argv=argv, env=env)
     try:
         await dial(ctx, session, kernel, until=time.monotonic() + CLOSE_PATIENCE)
+        assert kernel.control is not None
+        if kernel.control.held and kernel.replaces is not None:
+            await pod_gone(ctx, session.namespace, kernel.replaces)
+            await connect(ctx, session, kernel)
     except Failed as failed:
         raise SessionEnded(failed.reason.message, code=failed.reason.code) from failed
-    # Nobody listened since the earlier process went: what the kernel published meanwhile is not kept anywhere.
-    note = {"at": int(ctx.clock()), "event": "reattached", "kernel": kernel.id, "output": "lost-until-here"}
-    session.history.append(note)
-    connected(ctx, session, kernel)
-    kernel.task = asyncio.create_task(_resume(ctx, session, kernel), name=f"kernel {kernel.pod_name}")
 
 
 async def _resume(ctx: Context, session: LiveSession, kernel: LiveKernel) -> None:
@@ -200,7 +258,7 @@ async def _resume(ctx: Context, session: LiveSession, kernel: LiveKernel) -> Non
         kernel.reason = await supervise(ctx, session, kernel)
     finally:
         await let_go(kernel)
-    kernel_over(ctx, session, kernel)
+    _over(ctx, session, kernel)
 
 
 async def _secret_of(
@@ -263,6 +321,7 @@ async def close(ctx: Context, registry: Registry, *, keep: bool) -> None:
     if endings:
         await asyncio.wait(endings, timeout=CLOSE_PATIENCE)
     await cancel([*endings, *(session.releasing for session in living)])
-    await cancel(kernel.task for session in living for kernel in session.kernels)
+    await cancel(kernel.task for session in living for kernel in session.placed)
+    await cancel(task for session in living for task in session.handovers.values())
     for session in living:
         await cancel(session.creating)

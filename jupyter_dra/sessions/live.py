@@ -23,6 +23,8 @@ from .record import (
     Wait,
 )
 
+HISTORY = 50
+
 
 @dataclass(slots=True)
 class Made:
@@ -35,9 +37,14 @@ class Made:
     sent: bool = False
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class LiveKernel:
-    """One kernel of a live session and the pod it runs in."""
+    """One kernel of a live session and the pod it runs in.
+
+    Attributes:
+        cpu, host_memory: of this pod; None means what the session asked for.
+        replaces: name of the pod whose kernel this one takes over.
+    """
 
     id: str
     choice: KernelChoice
@@ -45,6 +52,9 @@ class LiveKernel:
     notebook: str | None = None
     image: str = ""
     cwd: str | None = None
+    cpu: str | None = None
+    host_memory: str | None = None
+    replaces: str | None = None
     pod: Made | None = None
     secret: Made | None = None
     materials: PodMaterials | None = field(default=None, repr=False)
@@ -70,6 +80,9 @@ class LiveKernel:
             state=self.state,
             last_activity=self.last_activity,
             transport=self.target.transport if self.target else None,
+            image=self.image or None,
+            cpu=self.cpu,
+            host_memory=self.host_memory,
             pod_uid=self.pod.uid if self.pod else None,
             usage=self.usage,
         )
@@ -88,9 +101,14 @@ class LiveKernel:
         )
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class LiveSession:
-    """Everything that changes about one session; `record` is its value now."""
+    """Everything that changes about one session; `record` is its value now.
+
+    Attributes:
+        spare: pods of handovers without a kernel to show: those that wait to take over, and those that leave.
+        handovers: moves to another pod that are under way, by kernel id.
+    """
 
     id: str
     name: str
@@ -109,6 +127,8 @@ class LiveSession:
     predicted: frozenset[tuple[str, str, str]] = frozenset()
     state: str = "starting"
     kernels: list[LiveKernel] = field(default_factory=list)
+    spare: list[LiveKernel] = field(default_factory=list)
+    handovers: dict[str, asyncio.Task[None]] = field(default_factory=dict, repr=False)
     steps: dict[str, Step] = field(default_factory=lambda: {code: Step(code) for code in STEPS})
     devices: tuple[DeviceRecord, ...] = ()
     wait: Wait | None = None
@@ -143,6 +163,11 @@ class LiveSession:
             if state in states:
                 return state
         return None
+
+    @property
+    def placed(self) -> list[LiveKernel]:
+        """Every kernel pod of the session, those of handovers included."""
+        return [*self.kernels, *self.spare]
 
     def kernel(self, kernel_id: str | None) -> LiveKernel | None:
         """The kernel of this id; the first one for None."""
@@ -186,6 +211,12 @@ class LiveSession:
     def _step(self, step: Step) -> None:
         self.steps[step.code] = step
         self.changed("step", step=step)
+
+    def note(self, event: str, kernel: LiveKernel | None = None, **params: Any) -> None:
+        """Add a line to the session's history, which keeps the newest fifty."""
+        whose = {"kernel": kernel.id} if kernel is not None else {}
+        self.history.append({"at": int(self.clock()), "event": event, **whose, **params})
+        del self.history[:-HISTORY]
 
     def touch(self) -> None:
         """Wake whoever waits for a change of this session's objects."""

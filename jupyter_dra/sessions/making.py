@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import math
 import secrets
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -117,6 +118,8 @@ async def make_pod(ctx: Context, session: LiveSession, kernel: LiveKernel, *, ho
     notes = session_annotations(ctx, session)
     if kernel.notebook:
         notes[labels.NOTEBOOK] = kernel.notebook
+    if kernel.replaces:
+        notes[labels.REPLACES] = kernel.replaces
     choice = kernel.choice
     shown = {
         "name": choice.name,
@@ -134,14 +137,15 @@ async def make_pod(ctx: Context, session: LiveSession, kernel: LiveKernel, *, ho
         claim=session.claim_name or session.template or "",
         template=session.template is not None,
         image=kernel.image,
-        cpu=wish.cpu or policy.cpu,
-        host_memory=wish.host_memory or policy.host_memory,
+        cpu=kernel.cpu or wish.cpu or policy.cpu,
+        host_memory=kernel.host_memory or wish.host_memory or policy.host_memory,
         materials=kernel.materials,
         user_label=ctx.identity.user_label,
         volumes=wish.volumes,
         labels={**session_labels(ctx, session), labels.KERNEL_ID: kernel.id},
         annotations=notes,
         cwd=kernel.cwd if ctx.client.choice.is_local else None,
+        deadline=min(policy.longest_lease, math.ceil(lease["longest_seconds"] or policy.longest_lease)),
     )
     secret, pod = build_secret(request), build_pod(request, policy)
     secret["metadata"]["annotations"] = {LAUNCH: kernel.secret.nonce, MADE_CLAIM: notes[MADE_CLAIM]}
@@ -201,7 +205,7 @@ async def _create(ctx: Context, session: LiveSession, made: Made, obj: Mapping[s
 
 
 def remember(ctx: Context, session: LiveSession, **more: Any) -> None:
-    """Write our own record of the session (uids, nonces, owner): what proves its objects later."""
+    """Write our own record of the session (uids, nonces, owner, history): what proves its objects later."""
     kernels = [
         {
             "id": kernel.id,
@@ -212,7 +216,7 @@ def remember(ctx: Context, session: LiveSession, **more: Any) -> None:
             "secret_nonce": kernel.secret.nonce if kernel.secret else None,
             "notebook": kernel.notebook,
         }
-        for kernel in session.kernels
+        for kernel in session.placed
     ]
     claim = session.claim
     value: dict[str, Any] = {
@@ -234,6 +238,7 @@ def remember(ctx: Context, session: LiveSession, **more: Any) -> None:
             "template": session.template,
         },
         "kernels": kernels,
+        "history": list(session.history),
         "lease": {
             "ends_at": session.lease.ends_at,
             "longest_until": session.lease.longest_until,

@@ -26,6 +26,7 @@ class PodRequest:
         claim: name of the claim, or of the template with ``template``.
         labels, annotations: those of the session.
         cwd: working directory, only where node and server share files (the local cluster).
+        deadline: seconds until the cluster itself ends the pod; None takes the longest lease.
     """
 
     name: str
@@ -41,6 +42,7 @@ class PodRequest:
     labels: Mapping[str, str] = field(default_factory=dict)
     annotations: Mapping[str, str] = field(default_factory=dict)
     cwd: str | None = None
+    deadline: int | None = None
 
 
 def secret_name(pod_name: str) -> str:
@@ -89,7 +91,7 @@ def build_pod(request: PodRequest, policy: SessionPolicy) -> dict[str, Any]:
     volumes, mounts = _volumes(request, policy)
     spec: dict[str, Any] = {
         "restartPolicy": "Never",
-        "activeDeadlineSeconds": policy.longest_lease,
+        "activeDeadlineSeconds": request.deadline or policy.longest_lease,
         "terminationGracePeriodSeconds": policy.grace,
         "automountServiceAccountToken": False,
         "enableServiceLinks": False,

@@ -83,6 +83,11 @@ class Control(Protocol):
         """Events as they come; ends when the connection closes. Read by the session service only."""
         ...
 
+    @property
+    def held(self) -> bool:
+        """Whether podside holds its kernel back until `start`, as far as it told."""
+        ...
+
     async def start(self) -> Mapping[str, Any]:
         """Start the kernel (podside holds it until now); answers with its facts (pid, started_at)."""
         ...

@@ -75,7 +75,8 @@ def read_session(ctx: Context, session_id: str, pods: list[Object], claim: Objec
         session.claim = Made("ResourceClaim", claim["metadata"]["name"], _nonce(claim), _uid(claim), True)
     for entry in (pods[0].get("spec") or {}).get("resourceClaims") or [] if pods else []:
         session.template = entry.get("resourceClaimTemplateName")
-    session.kernels = [_kernel(pod, stored) for pod in pods]
+    session.history = [entry for entry in stored.get("history") or [] if isinstance(entry, dict)]
+    session.kernels, session.spare = _placed(pods, stored)
     if claim is not None:
         session.devices = devices_of(claim, ctx.inventory.describe)
         session.simulated = any(device.facts.get("simulated") for device in session.devices)
@@ -141,6 +142,42 @@ def _lease(ctx: Context, session_id: str, pods: list[Object], stored: Mapping[st
     return Lease(ends, longest, idle)
 
 
+def _placed(pods: list[Object], stored: Mapping[str, Any]) -> tuple[list[LiveKernel], list[LiveKernel]]:
+    """Kernels, and pods of handovers without one: those that wait for another to go, and those that leave."""
+    kernels: list[LiveKernel] = []
+    spare: list[LiveKernel] = []
+    living = {pod["metadata"]["name"] for pod in pods if _lives(pod)}
+    replaced = {_replaces(pod) for pod in pods if _lives(pod)}
+    for pod in pods:
+        waits = _replaces(pod) in living
+        left = pod["metadata"]["name"] in replaced and pod["metadata"]["name"] not in living
+        (spare if waits or left else kernels).append(_kernel(pod, stored))
+    return kernels, spare
+
+
+def _lives(pod: Object) -> bool:
+    over = (pod.get("status") or {}).get("phase") in ("Failed", "Succeeded")
+    return not over and not pod["metadata"].get("deletionTimestamp")
+
+
+def _replaces(pod: Object) -> str | None:
+    name = (pod["metadata"].get("annotations") or {}).get(labels.REPLACES)
+    return str(name) if name else None
+
+
+def successor_of(ctx: Context, session: LiveSession, kernel: LiveKernel) -> LiveKernel | None:
+    """The kernel in the pod to which another process of this user moved it; None when there is none that is proven."""
+    stored = ctx.store.read(session.id) or {}
+    for pod in ctx.caches.pods(session.namespace):
+        tags = pod["metadata"].get("labels") or {}
+        ours = tags.get(labels.SESSION) == session.id and tags.get(labels.KERNEL_ID) == kernel.id
+        if not ours or _replaces(pod) != kernel.pod_name or not _lives(pod):
+            continue
+        if is_sealed(pod, ctx.identity.key) and _known(pod, stored):
+            return _kernel(pod, stored)
+    return None
+
+
 def _kernel(pod: Object, stored: Mapping[str, Any]) -> LiveKernel:
     meta = pod["metadata"]
     notes = meta.get("annotations") or {}
@@ -155,6 +192,7 @@ def _kernel(pod: Object, stored: Mapping[str, Any]) -> LiveKernel:
     )
     containers = (pod.get("spec") or {}).get("containers") or [{}]
     ports = containers[0].get("ports") or [{}]
+    amounts = (containers[0].get("resources") or {}).get("limits") or {}
     kernel = LiveKernel(
         id=str((meta.get("labels") or {}).get(labels.KERNEL_ID) or meta["name"]),
         choice=choice,
@@ -162,6 +200,10 @@ def _kernel(pod: Object, stored: Mapping[str, Any]) -> LiveKernel:
         notebook=notes.get(labels.NOTEBOOK),
         image=str(containers[0].get("image") or ""),
         port=int(ports[0].get("containerPort") or 0),
+        cwd=containers[0].get("workingDir"),
+        cpu=amounts.get("cpu"),
+        host_memory=amounts.get("memory"),
+        replaces=_replaces(pod),
     )
     kernel.pod = Made("Pod", meta["name"], _nonce(pod), _uid(pod), True)
     for entry in stored.get("kernels") or []:

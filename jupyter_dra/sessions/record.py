@@ -96,6 +96,9 @@ class KernelRecord:
     last_activity: float | None = None
     transport: str | None = None
     encrypted: bool = True
+    image: str | None = None
+    cpu: str | None = None
+    host_memory: str | None = None
     pod_uid: str | None = None
     usage: Mapping[str, Any] | None = None
 
@@ -109,6 +112,9 @@ class KernelRecord:
             "last_activity": iso(self.last_activity),
             "transport": self.transport,
             "encrypted": self.encrypted,
+            "image": self.image,
+            "cpu": self.cpu,
+            "host_memory": self.host_memory,
         }
 
 

@@ -32,12 +32,12 @@ async def release_kernel(ctx: Context, session: LiveSession, kernel: LiveKernel)
 async def release_session(ctx: Context, session: LiveSession) -> None:
     """Delete everything the session made; what the user made (claim, template) stays."""
     await _settle(session)
-    made = [one for k in session.kernels for one in (k.pod, k.secret) if one is not None and one.sent]
+    made = [one for k in session.placed for one in (k.pod, k.secret) if one is not None and one.sent]
     if session.claim is not None and session.claim.sent:
         made.append(session.claim)
     await asyncio.gather(*(_delete(ctx, session.namespace, one) for one in made))
     await asyncio.gather(*(_gone(ctx, session.namespace, one) for one in made))
-    for kernel in session.kernels:
+    for kernel in session.placed:
         kernel.gone = True
 
 
@@ -94,6 +94,24 @@ async def _gone(ctx: Context, namespace: str, made: Made) -> None:
             pause = min(pause * 2, _RETRY_MOST)
         if not shown:
             await asyncio.sleep(0.05)
+
+
+async def pod_gone(ctx: Context, namespace: str, name: str) -> None:
+    """Wait until no pod has this name; for pods whose uid is not known."""
+    cache, pause = ctx.caches.pods(namespace), _ASK_AFTER
+    while True:
+        if cache.get(name, namespace) is None:
+            try:
+                await ctx.client.get("Pod", name, namespace)
+            except NotFoundError:
+                return
+            except DRAError as error:
+                log.debug("The pod %s cannot be looked for: %s", name, error)
+        try:
+            await cache.wait_object(name, lambda obj: obj is None, pause, namespace=namespace)
+            await asyncio.sleep(0.05)
+        except TimeoutError:
+            pause = min(pause * 2, _RETRY_MOST)
 
 
 def _other(uid: str, obj: dict[str, Any] | None) -> bool:

@@ -18,7 +18,7 @@ DIGEST = labels.PREFIX + "secret-digest"
 """Annotation on pods: digest of the pod's Secret data."""
 
 _SEALED_LABELS = (labels.SESSION, labels.USER, labels.SERVER, labels.KERNEL_ID)
-_SEALED_ANNOTATIONS = (LAUNCH, DIGEST, labels.PREFIX + "made-claim")
+_SEALED_ANNOTATIONS = (LAUNCH, DIGEST, labels.PREFIX + "made-claim", labels.REPLACES)
 
 
 def _mac(key: bytes, value: Any) -> str:

@@ -18,6 +18,7 @@ from . import custody, life
 from .beginning import check, new_kernel, new_session
 from .endings import reason
 from .events import Publisher
+from .handover import PodChange, begin_handover
 from .identity import Identity
 from .inventory import InventoryFeed
 from .limits import check_limits, check_policy
@@ -86,6 +87,7 @@ class Sessions:
         self._publisher = Publisher()
         self._registry = Registry(self._publisher)
         self._beside: builtins.list[asyncio.Task[None]] = []
+        self._closing: builtins.list[Callable[[], Coroutine[Any, Any, None]]] = []
 
     async def _context(self) -> Context:
         ctx = await self._opening.context()
@@ -117,7 +119,18 @@ class Sessions:
         if self._own_loop:
             self.loop.close()
 
+    def before_close(self, close: Callable[[], Coroutine[Any, Any, None]]) -> Callable[[], None]:
+        """Await ``close`` on the background loop before this service closes; returns what takes that back."""
+        self._closing.append(close)
+
+        def end() -> None:
+            if close in self._closing:
+                self._closing.remove(close)
+
+        return end
+
     async def _close(self, keep: bool) -> None:
+        await asyncio.gather(*(close() for close in self._closing))
         beside, self._beside = self._beside, []
         await life.cancel(beside)
         ctx = self._opening.current
@@ -265,6 +278,7 @@ class Sessions:
         if faults and len(faults) == len(kernels):
             raise faults[0]
         session.adopted = False
+        life.withdraw_spares(ctx, session)
         return [k.handle(session_id) for k in kernels if k.control is not None and k.target is not None]
 
     @on_loop
@@ -373,13 +387,33 @@ class Sessions:
     # --- changing ---
 
     @on_loop
-    async def restart_kernel(self, session_id: str, kernel_id: str | None = None) -> SessionRecord:
-        """Restart in place: same pod, same device."""
+    async def restart_kernel(
+        self,
+        session_id: str,
+        kernel_id: str | None = None,
+        *,
+        change: PodChange | None = None,
+        wait: bool = True,
+    ) -> SessionRecord:
+        """Restart in place; with ``change`` in another pod on the same device, see `handover`.
+
+        Args:
+            wait: return when the kernel runs again; False returns once the move has begun.
+
+        Raises:
+            ConflictError: ``not-replaced``: the new pod did not come up, the kernel goes on where it is;
+                ``in-use``: not connected, or being moved. RefusedError: ``policy``, the image is not allowed.
+        """
         ctx = await self._context()
         session = await self._registry.own(ctx, session_id)
         kernel = _kernel(session, kernel_id)
         if session.adopted and kernel.task is None:
             await life.reattach(ctx, session, kernel)
+        if change:
+            moving = begin_handover(ctx, session, kernel, change)
+            if wait:
+                await asyncio.shield(moving)
+            return session.record()
         if kernel.control is None:
             raise ConflictError(
                 "The kernel is not connected.", code="in-use", next_step="Try again in a moment."

@@ -12,7 +12,7 @@ from ..errors import DRAError
 from .endings import CODES, Reason, reason
 from .launch import Failed, dial, look
 from .live import LiveKernel, LiveSession
-from .making import Context
+from .making import Context, remember
 from .ports import KernelEvent
 from .record import epoch
 from .seal import LEASE, read_lease
@@ -119,8 +119,7 @@ class _Follower:
     async def _reconnect(self) -> None:
         """The connection broke while the pod goes on: a network drop, or a frozen pod."""
         session, kernel = self.session, self.kernel
-        since = time.time()
-        session.history.append({"at": int(since), "event": "connection-lost", "kernel": kernel.id})
+        session.note("connection-lost", kernel)
         self._state("unreachable")
         while True:
             try:
@@ -130,7 +129,7 @@ class _Follower:
                 if failed.reason.code != "launch-timeout":
                     return
                 self.ctx.reach.chosen = None
-        session.history.append({"at": int(time.time()), "event": "connected-again", "kernel": kernel.id})
+        session.note("connected-again", kernel)
         self._state("idle")
         self.reader = asyncio.create_task(self._read(), name=f"podside {kernel.pod_name}")
 
@@ -174,9 +173,8 @@ class _Follower:
             self.session.touch()
 
     def _note(self, event: str, **params: Any) -> None:
-        entry = {"at": int(self.ctx.clock()), "event": event, "kernel": self.kernel.id, **params}
-        self.session.history.append(entry)
-        del self.session.history[:-50]
+        self.session.note(event, self.kernel, **params)
+        remember(self.ctx, self.session)
 
     def _activity(self, state: str, at: float | None) -> None:
         set_activity(self.session, self.kernel, state, at or self.ctx.clock())
