@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import json
 from collections import Counter, OrderedDict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
@@ -217,7 +216,7 @@ class ClusterState:
         typed = [
             claim if isinstance(claim, ResourceClaim) else ResourceClaim.from_dict(claim) for claim in claims
         ]
-        specs = tuple((claim.key, json.dumps(claim.spec.raw, sort_keys=True, default=str)) for claim in typed)
+        specs = tuple((claim.key, repr(claim.spec.raw)) for claim in typed)
         key = (specs, budget, empty)
         found = self._attempts.get(key)
         if found is None:

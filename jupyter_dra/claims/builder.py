@@ -10,10 +10,10 @@ from ..errors import RequirementError
 from . import expressions, labels
 from .classes import ClassFacts, facts_of
 from .comparisons import parse_conditions
+from .manifest import API_VERSION
 from .requirement import MAX_ALTERNATIVES, Requirement
 from .sizes import parse_size
 
-API_VERSION = "resource.k8s.io/v1"
 NVIDIA = "gpu.nvidia.com"
 POD_CLAIM_NAME = "device"
 
@@ -305,7 +305,7 @@ def _nvidia_sharing(share: Mapping[str, Any]) -> dict[str, Any]:
         return {"strategy": "TimeSlicing", "timeSlicingConfig": {"interval": interval}}
     mps: dict[str, Any] = {}
     if "thread_percentage" in share:
-        mps["defaultActiveThreadPercentage"] = int(share["thread_percentage"])
+        mps["defaultActiveThreadPercentage"] = share["thread_percentage"]
     if "memory_limit" in share:
         mps["defaultPinnedDeviceMemoryLimit"] = parse_size(share["memory_limit"], "share.memory_limit").text
     return {"strategy": "MPS", **({"mpsConfig": mps} if mps else {})}

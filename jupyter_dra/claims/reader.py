@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..errors import RequirementError
+from ..model.reading import items, mapping, text, texts
 from . import expressions
 from .requirement import ALIGN_SHORT, Requirement
 
@@ -20,12 +21,12 @@ def requirement_from_claim(claim: Mapping[str, Any]) -> Requirement:
         constraints that the
             vocabulary has no word for. Such a claim is used as it stands (``claim``).
     """
-    spec = claim.get("spec") or {}
+    spec = mapping(claim.get("spec"))
     if "spec" in spec:
-        spec = spec["spec"]
-    devices = spec.get("devices") or {}
-    requests: Sequence[Mapping[str, Any]] = devices.get("requests") or ()
-    mains = [one for one in requests if not one.get("name", "").startswith("near-")]
+        spec = mapping(spec["spec"])
+    devices = mapping(spec.get("devices"))
+    requests: Sequence[Mapping[str, Any]] = items(devices.get("requests"))
+    mains = [one for one in requests if not text(one.get("name")).startswith("near-")]
     if len(mains) != 1:
         raise _no_word("spec.devices.requests", f"{len(mains)} requests that are no companions")
     main = mains[0]
@@ -33,10 +34,10 @@ def requirement_from_claim(claim: Mapping[str, Any]) -> Requirement:
     near = [_single(one) for one in requests if one is not main]
     if near:
         values["near"] = near
-    names = [main.get("name", ""), *(one.get("name", "") for one in requests if one is not main)]
-    for index, constraint in enumerate(devices.get("constraints") or ()):
+    names = [text(one.get("name")) for one in (main, *(one for one in requests if one is not main))]
+    for index, constraint in enumerate(items(devices.get("constraints"))):
         _read_constraint(values, constraint, names, f"spec.devices.constraints[{index}]")
-    for index, config in enumerate(devices.get("config") or ()):
+    for index, config in enumerate(items(devices.get("config"))):
         _read_config(values, config, f"spec.devices.config[{index}]")
     return Requirement.from_dict(values)
 
@@ -53,13 +54,13 @@ def _no_word(path: str, what: str) -> RequirementError:
 def _single(request: Mapping[str, Any]) -> dict[str, Any]:
     if "exactly" not in request:
         raise _no_word(f"spec.devices.requests[{request.get('name')}]", "alternatives of a companion")
-    return _device_values(request["exactly"])
+    return _device_values(mapping(request["exactly"]))
 
 
 def _request_values(request: Mapping[str, Any]) -> dict[str, Any]:
     if "exactly" in request:
-        return _device_values(request["exactly"])
-    alternatives = [_device_values(one) for one in request.get("firstAvailable") or ()]
+        return _device_values(mapping(request["exactly"]))
+    alternatives = [_device_values(one) for one in items(request.get("firstAvailable"))]
     if not alternatives:
         raise _no_word("spec.devices.requests[0]", "a request without a kind")
     first, *others = alternatives
@@ -80,9 +81,9 @@ def _device_values(request: Mapping[str, Any]) -> dict[str, Any]:
     elif request.get("count", 1) != 1:
         values["count"] = request["count"]
     where: list[str] = []
-    for selector in request.get("selectors") or ():
-        _read_selector(values, where, (selector.get("cel") or {}).get("expression", ""))
-    capacity = ((request.get("capacity") or {}).get("requests")) or {}
+    for selector in items(request.get("selectors")):
+        _read_selector(values, where, text(mapping(selector.get("cel")).get("expression")))
+    capacity = mapping(mapping(request.get("capacity")).get("requests"))
     if capacity:
         if len(capacity) != 1 or not next(iter(capacity)).endswith("memory"):
             raise _no_word("capacity.requests", "an amount of something else than memory")
@@ -93,7 +94,7 @@ def _device_values(request: Mapping[str, Any]) -> dict[str, Any]:
     if where:
         values["where"] = where
     if request.get("tolerations"):
-        values["tolerate"] = [dict(one) for one in request["tolerations"]]
+        values["tolerate"] = [dict(one) for one in items(request["tolerations"])]
     return values
 
 
@@ -113,8 +114,8 @@ def _read_selector(values: dict[str, Any], where: list[str], expression: str) ->
 def _read_constraint(
     values: dict[str, Any], constraint: Mapping[str, Any], names: list[str], path: str
 ) -> None:
-    scope = list(constraint.get("requests") or names)
-    match, distinct = constraint.get("matchAttribute"), constraint.get("distinctAttribute")
+    scope = list(texts(constraint.get("requests"))) or names
+    match, distinct = text(constraint.get("matchAttribute")), text(constraint.get("distinctAttribute"))
     if match and set(scope) == set(names) and "align" not in values:
         values["align"] = _SHORT_ALIGN.get(match, match)
     elif distinct and scope == names[:1] and "spread" not in values:
@@ -124,15 +125,15 @@ def _read_constraint(
 
 
 def _read_config(values: dict[str, Any], config: Mapping[str, Any], path: str) -> None:
-    sharing = (((config.get("opaque") or {}).get("parameters")) or {}).get("sharing") or {}
-    strategy = {"TimeSlicing": "time-slicing", "MPS": "mps"}.get(sharing.get("strategy", ""))
+    sharing = mapping(mapping(mapping(config.get("opaque")).get("parameters")).get("sharing"))
+    strategy = {"TimeSlicing": "time-slicing", "MPS": "mps"}.get(text(sharing.get("strategy")))
     if strategy is None or "share" in values:
         raise _no_word(path, "this driver configuration")
     share: dict[str, Any] = {"strategy": strategy}
-    interval = (sharing.get("timeSlicingConfig") or {}).get("interval", "Default")
-    if interval != "Default":
+    interval = text(mapping(sharing.get("timeSlicingConfig")).get("interval"))
+    if interval not in ("", "Default"):
         share["interval"] = interval.lower()
-    mps = sharing.get("mpsConfig") or {}
+    mps = mapping(sharing.get("mpsConfig"))
     for ours, theirs in (
         ("thread_percentage", "defaultActiveThreadPercentage"),
         ("memory_limit", "defaultPinnedDeviceMemoryLimit"),

@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 from ..errors import RequirementError
 from .comparisons import parse_conditions
+from .manifest import claim_manifest
 from .sizes import Size, parse_duration, parse_size
 
 DEVICE_FIELDS = (
@@ -354,6 +355,13 @@ def _share(value: Any, path: str) -> Mapping[str, Any]:
             raise _wrong(f"{path}.{name}", name, f"one of {', '.join(sorted(allowed))}")
     if way == "strategy" and share["strategy"] not in _STRATEGIES:
         raise _wrong(f"{path}.strategy", share["strategy"], " or ".join(_STRATEGIES))
+    if "thread_percentage" in share:
+        percent = str(share["thread_percentage"])
+        if not re.fullmatch(r"[1-9][0-9]?|100", percent):
+            raise _wrong(f"{path}.thread_percentage", percent, "a whole number from 1 to 100")
+        share["thread_percentage"] = int(percent)
+    if "memory_limit" in share:
+        share["memory_limit"] = _size(share["memory_limit"], f"{path}.memory_limit")
     if way == "profile":
         share["profile"] = _text(share["profile"], f"{path}.profile")
     if way == "memory":
@@ -404,7 +412,7 @@ def _alternatives(value: Any, path: str) -> tuple[Mapping[str, Any], ...]:
 
 def _claim(value: Any, path: str) -> str | Mapping[str, Any]:
     if isinstance(value, Mapping):
-        return dict(value)
+        return claim_manifest(value, path)
     text = _text(value, path)
     if not re.fullmatch(r"(template/)?[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?", text):
         raise _wrong(path, value, "a claim's name, template/NAME, or a manifest")

@@ -14,7 +14,8 @@ from ..errors import RequirementError
 
 _SIZE = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([kKmMgGtT])(i?)([bB]?)\s*\Z")
 _POWER = {"k": 1, "m": 2, "g": 3, "t": 4}
-_LEAST_BYTES = 1 << 20
+_LEAST_BYTES, _MOST_BYTES = 1 << 20, 1 << 60
+_LONGEST = 40  # characters of a size or a duration
 _DURATION = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*(d|h|min|m|s)")
 _SECONDS = {"d": 86400, "h": 3600, "min": 60, "m": 60, "s": 1}
 
@@ -52,8 +53,12 @@ def parse_size(value: str | int, path: str = "vram") -> Size:
     if isinstance(value, bool) or not isinstance(value, (str, int)):
         raise _not_a_size(value, path)
     text = str(value).strip()
+    if len(text) > _LONGEST:
+        raise _not_a_size(value, path)
     if re.fullmatch(r"[0-9]+", text):
         number = int(text)
+        if number > _MOST_BYTES:
+            raise _not_a_size(value, path)
         if number < _LEAST_BYTES:
             raise RequirementError(
                 f"{path} {text} would be {text} bytes.",
@@ -71,6 +76,8 @@ def parse_size(value: str | int, path: str = "vram") -> Size:
     whole, _, fraction = digits.partition(".")
     scaled = int(whole + fraction) * base**power
     exact = -(-scaled // 10 ** len(fraction))
+    if exact > _MOST_BYTES:
+        raise _not_a_size(value, path)
     prefix = letter.upper() if power > 1 or binary else "k"
     suffix = f"{prefix}i" if binary else prefix
     return Size(text=f"{digits}{suffix}", bytes=exact, binary=binary)
@@ -97,9 +104,9 @@ def parse_duration(value: str | int | float, path: str = "lease") -> int:
         path=path,
         next_step="Write for instance 4h, 90m or 1h30m.",
     )
-    if isinstance(value, bool):
+    if isinstance(value, bool) or not isinstance(value, str | int | float) or len(str(value)) > _LONGEST:
         raise error
-    if isinstance(value, (int, float)):
+    if isinstance(value, int | float):
         seconds = float(value)
     else:
         text = value.strip().lower()

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from ..errors import InputError
+from ..model.reading import items, mapping
 
 if TYPE_CHECKING:
     from ..planner import Inventory
@@ -195,9 +196,20 @@ def load_objects(path: str) -> list[dict[str, Any]]:
 
 
 def read_claims(path: str) -> Any:
-    """The claim of a file, or the claims of a pod with several; templates count as claims."""
+    """The claim a file asks for, or those of its pod; templates count as claims.
+
+    A file may hold its surroundings too: with a pod, its claims are meant; else claims that are allocated already
+    are taken for surroundings as long as others are there.
+    """
     objects = list(_flat(load_objects(path)))
     claims = [one for one in objects if one.get("kind") in ("ResourceClaim", "ResourceClaimTemplate")]
+    wanted = [one for one in claims if not mapping(one.get("status")).get("allocation")] or claims
+    for pod in (one for one in objects if one.get("kind") == "Pod"):
+        named = _claims_of(pod, claims)
+        if any(one in wanted for one in named):
+            wanted = named
+            break
+    claims = wanted
     if not claims:
         raise InputError(
             f"{path} holds no ResourceClaim.",
@@ -206,6 +218,20 @@ def read_claims(path: str) -> Any:
             next_step="Give a claim or a template.",
         )
     return claims[0] if len(claims) == 1 else claims
+
+
+def _claims_of(pod: Mapping[str, Any], claims: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The claims and templates of the file that a pod names."""
+    kinds = {"resourceClaimName": "ResourceClaim", "resourceClaimTemplateName": "ResourceClaimTemplate"}
+    namespace = mapping(pod.get("metadata")).get("namespace")
+    found = []
+    for entry in items(mapping(pod.get("spec")).get("resourceClaims")):
+        for one in claims:
+            metadata = mapping(one.get("metadata"))
+            name = next((entry.get(field) for field, kind in kinds.items() if kind == one["kind"]), None)
+            if name and metadata.get("name") == name and metadata.get("namespace") == namespace:
+                found.append(one)
+    return found
 
 
 def _flat(objects: Any) -> Iterator[dict[str, Any]]:

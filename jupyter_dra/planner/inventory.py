@@ -9,6 +9,7 @@ from jupyter_dra.allocator import ClusterState, NodeGroup
 from jupyter_dra.claims import ClassFacts
 from jupyter_dra.errors import InputError
 from jupyter_dra.model import DeviceID, Node, ResourceQuota
+from jupyter_dra.model.reading import mapping, text
 from jupyter_dra.planner.facts import KindFacts, class_facts
 from jupyter_dra.planner.visibility import Visibility
 
@@ -184,6 +185,8 @@ class Inventory:
         return self.state.holds.get(id, ())
 
     def _set(self, item: Json) -> None:
+        if not _named(item):
+            return
         self._changes += 1
         kind, key = item.get("kind"), _key(item)
         if kind == "ResourceSlice":
@@ -249,9 +252,19 @@ class Inventory:
             self.pods.pop(key, None)
 
 
+def _named(item: Json) -> bool:
+    """Whether the object has the metadata that every API server gives its objects; files hold anything."""
+    metadata = item.get("metadata")
+    if not isinstance(metadata, Mapping) or not isinstance(metadata.get("name"), str):
+        return False
+    return isinstance(metadata.get("namespace") or "", str) and all(
+        isinstance(metadata.get(name) or {}, Mapping) for name in ("labels", "annotations")
+    )
+
+
 def _key(item: Json) -> tuple[str, str]:
-    metadata = item.get("metadata") or {}
-    return metadata.get("namespace") or "default", metadata.get("name") or ""
+    metadata = mapping(item.get("metadata"))
+    return text(metadata.get("namespace")) or "default", text(metadata.get("name"))
 
 
 def _with_namespace(item: Json) -> Json:

@@ -13,7 +13,7 @@ from jupyter_dra.planner.certainty import Doubt, incomplete_pools, plugin_nodes,
 from jupyter_dra.planner.facts import matching_kinds
 from jupyter_dra.planner.findings import Finding
 from jupyter_dra.planner.survey import Count, MatchTable, Survey, survey
-from jupyter_dra.planner.wish import Json, Wish
+from jupyter_dra.planner.wish import Json, Wish, allocation_of
 
 if TYPE_CHECKING:
     from jupyter_dra.planner.inventory import Inventory
@@ -294,8 +294,8 @@ def _classes(wish: Wish) -> list[str]:
 
 
 def _allows(claim: Json, view: NodeView) -> bool:
-    selector = ((claim.get("status") or {}).get("allocation") or {}).get("nodeSelector")
-    return selector is None or NodeSelector.from_dict(selector).matches(view.labels, view.name)
+    selector = NodeSelector.optional(allocation_of(claim).get("nodeSelector"))
+    return selector is None or selector.matches(view.labels, view.name)
 
 
 def _totals(result: Judgement) -> Totals:

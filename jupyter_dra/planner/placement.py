@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from jupyter_dra.allocator import Attempt, NodeGroup, NodeView, Outcome
+from jupyter_dra.model import DeviceID
+from jupyter_dra.model.reading import items, mapping, text
 from jupyter_dra.planner.judge import Judgement
+from jupyter_dra.planner.stock import places
+from jupyter_dra.planner.wish import allocation_of
 
 if TYPE_CHECKING:
     from jupyter_dra.planner.inventory import Inventory
@@ -49,7 +53,7 @@ def list_nodes(
 ) -> tuple[list[dict[str, Any]], int]:
     """Nodes that have a matching device or an answer of their own, best first, and how many are left out."""
     if judgement.now is None or judgement.matches is None:
-        return _nodes_of_held(judgement, limit)
+        return _nodes_of_held(inventory, judgement, limit)
     now = judgement.now.by_group()
     empty = judgement.empty.by_group() if judgement.empty is not None else {}
     likely = likely_node(judgement)
@@ -156,10 +160,19 @@ def _devices(inventory: Inventory, attempt: Attempt, view: NodeView) -> list[dic
     ]
 
 
-def _nodes_of_held(judgement: Judgement, limit: int | None) -> tuple[list[dict[str, Any]], int]:
+def _nodes_of_held(
+    inventory: Inventory, judgement: Judgement, limit: int | None
+) -> tuple[list[dict[str, Any]], int]:
     """For claims that are allocated already: the nodes their pods may run on."""
     if not judgement.held:
         return [], 0
+    published = {place.device.id: place.device for place in places(inventory)}
+
+    def label(result: Mapping[str, Any]) -> str:
+        """As on the card; the device's own name where no slice has it any more."""
+        id = DeviceID(*(text(result.get(name)) for name in ("driver", "pool", "device")))
+        return inventory.facts.of_device(published[id]).label if id in published else id.device
+
     devices = [
         {
             "claim": number,
@@ -167,11 +180,11 @@ def _nodes_of_held(judgement: Judgement, limit: int | None) -> tuple[list[dict[s
             "driver": result.get("driver"),
             "pool": result.get("pool"),
             "device": result.get("device"),
-            "label": None,
+            "label": label(result),
             "share": result.get("consumedCapacity"),
         }
         for number, claim in enumerate(judgement.held)
-        for result in claim["status"]["allocation"].get("devices", {}).get("results", ())
+        for result in items(mapping(allocation_of(claim).get("devices")).get("results"))
     ]
     views = [view for group in judgement.ready for view in group]
     shown = views if limit is None else views[:limit]

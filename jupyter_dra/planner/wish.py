@@ -10,13 +10,14 @@ from jupyter_dra.cel import compile_selector
 from jupyter_dra.claims import ClassFacts, Requirement, build_claim, requirement_from_claim
 from jupyter_dra.errors import CELCompileError, InputError, RequirementError
 from jupyter_dra.model import ResourceClaim, qualified_name_problems
+from jupyter_dra.model.reading import items, mapping, text
 from jupyter_dra.planner.admin_tiers import apply_admin_tier
 from jupyter_dra.planner.findings import Finding, advice
 
 if TYPE_CHECKING:
     from jupyter_dra.planner.inventory import Inventory
 
-__all__ = ["Wish", "interpret"]
+__all__ = ["Wish", "allocation_of", "interpret"]
 
 Json = Mapping[str, Any]
 
@@ -114,14 +115,8 @@ def _existing(inventory: Inventory, requirement: Requirement, name: str, namespa
         )
         return Wish(requirement, (), findings=(finding,))
     if template:
-        spec = (found.get("spec") or {}).get("spec") or {}
         metadata = {"name": name, "namespace": namespace}
-        found = {
-            "apiVersion": "resource.k8s.io/v1",
-            "kind": "ResourceClaim",
-            "metadata": metadata,
-            "spec": spec,
-        }
+        found = {**_as_claim(found), "metadata": metadata}
     return replace(_from_claims(inventory, [found], namespace), requirement=requirement)
 
 
@@ -130,10 +125,16 @@ def _from_claims(inventory: Inventory, claims: Sequence[Json], namespace: str, b
     typed: list[ResourceClaim] = []
     held: list[Json] = []
     for claim in map(_as_claim, claims):
-        metadata = {"name": "claim", "namespace": namespace, **(claim.get("metadata") or {})}
+        given = mapping(claim.get("metadata"))
+        metadata = {
+            **given,
+            "name": text(given.get("name")) or "claim",
+            "namespace": text(given.get("namespace")) or namespace,
+        }
         whole = {**claim, "metadata": metadata}
-        if (claim.get("status") or {}).get("allocation"):
+        if allocation_of(claim):
             held.append(whole)
+            findings += _going(whole)
             continue
         try:
             one = ResourceClaim.from_dict(whole)
@@ -155,8 +156,37 @@ def _as_claim(claim: Json) -> Json:
     """A template stands for a claim made from it."""
     if claim.get("kind") != "ResourceClaimTemplate":
         return claim
-    template = (claim.get("spec") or {}).get("spec") or {}
-    return {**claim, "kind": "ResourceClaim", "spec": template}
+    return {**claim, "kind": "ResourceClaim", "spec": mapping(mapping(claim.get("spec")).get("spec"))}
+
+
+def allocation_of(claim: Json) -> Json:
+    """The allocation in a claim's status; empty where there is none."""
+    return mapping(mapping(claim.get("status")).get("allocation"))
+
+
+def _going(claim: Json) -> list[Finding]:
+    """A claim that is being deleted keeps its devices until it is gone, and takes no new pod."""
+    metadata = claim["metadata"]
+    since = metadata.get("deletionTimestamp")
+    if not since:
+        return []
+    devices = [
+        f"{text(result.get('pool'))}/{text(result.get('device'))}"
+        for result in items(mapping(allocation_of(claim).get("devices")).get("results"))
+    ]
+    users = [text(user.get("name")) for user in items(mapping(claim.get("status")).get("reservedFor"))]
+    look = f"at {', '.join(users)}, which still reserves it, and " if users else ""
+    return [
+        Finding(
+            "claim-deleting",
+            f"{metadata['name']} is being deleted since {since} and still holds {', '.join(devices) or 'devices'}; "
+            "no new pod can use it.",
+            fix=f"If that takes more than 5 minutes, look {look}at the driver on the node. Leave its finalizer "
+            "alone: without it the device can be lost to everybody.",
+            verdict="impossible",
+            claim=metadata["name"],
+        )
+    ]
 
 
 def _problems(inventory: Inventory, claim: ResourceClaim, raw: Json) -> list[Finding]:
@@ -194,9 +224,9 @@ def _problems(inventory: Inventory, claim: ResourceClaim, raw: Json) -> list[Fin
                 add("enum", f"{where}.allocationMode", f"{body.allocation_mode} is no allocation mode.")
             elif body.allocation_mode == "ExactCount" and body.count <= 0:
                 add("minimum", f"{where}.count", "count is at least 1.")
-            for i, text in enumerate(body.selectors):
+            for i, expression in enumerate(body.selectors):
                 try:
-                    compile_selector(text, inventory.state.features.version)
+                    compile_selector(expression, inventory.state.features.version)
                 except CELCompileError as error:
                     add("cel-compile", f"{where}.selectors[{i}].cel.expression", error.message, error.hint)
     for number, constraint in enumerate(claim.spec.constraints):

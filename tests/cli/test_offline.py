@@ -98,6 +98,51 @@ def test_plan_takes_a_claim_from_a_file(dra: Command, dgx: list[str], tmp_path: 
     assert (said.status, said.json["verdict"]) == (0, "fits")
 
 
+SURROUNDINGS = """
+{apiVersion: resource.k8s.io/v1, kind: DeviceClass, metadata: {name: gpu},
+ spec: {selectors: [{cel: {expression: device.driver == "gpu.example.com"}}]}}
+---
+{apiVersion: resource.k8s.io/v1, kind: ResourceSlice, metadata: {name: node-a},
+ spec: {driver: gpu.example.com, nodeName: node-a, devices: [{name: gpu-0}, {name: gpu-1}, {name: gpu-2}],
+        pool: {name: node-a, generation: 1, resourceSliceCount: 1}}}
+---
+{apiVersion: resource.k8s.io/v1, kind: ResourceClaim, metadata: {name: training, namespace: team-b},
+ spec: {devices: {requests: [{name: gpu, exactly: {deviceClassName: gpu}}]}},
+ status: {allocation: {devices: {results: [{request: gpu, driver: gpu.example.com, pool: node-a, device: gpu-1}]}},
+          reservedFor: [{resource: pods, name: training-0, uid: "1"}]}}
+---
+"""
+EVERYTHING = """
+{apiVersion: resource.k8s.io/v1, kind: ResourceClaim, metadata: {name: everything, namespace: team-a},
+ spec: {devices: {requests: [{name: gpu, exactly: {deviceClassName: gpu, allocationMode: All}}]}}}
+"""
+POD = """
+{apiVersion: resource.k8s.io/v1, kind: ResourceClaimTemplate, metadata: {name: own, namespace: team-b},
+ spec: {spec: {devices: {requests: [{name: gpu, exactly: {deviceClassName: gpu, count: 2}}]}}}}
+---
+{apiVersion: v1, kind: Pod, metadata: {name: p, namespace: team-b},
+ spec: {resourceClaims: [{name: a, resourceClaimName: training}, {name: b, resourceClaimTemplateName: own}],
+        containers: [{name: c, image: i, resources: {claims: [{name: a}, {name: b}]}}]}}
+---
+"""
+
+
+def test_a_file_may_hold_a_claim_with_its_surroundings(dra: Command, tmp_path: Path) -> None:
+    path = tmp_path / "all.yaml"
+    path.write_text(SURROUNDINGS + EVERYTHING)
+    said = dra("plan", "-f", str(path), "--inventory", str(path))
+    assert said.status == 3
+    assert "2 are free, but All needs every matching device of a node free." in said.out
+    assert "2 instead of all devices" in said.out
+
+    path.write_text(SURROUNDINGS + POD + EVERYTHING)
+    plan = dra("plan", "-f", str(path), "--inventory", str(path), "-o", "json").json
+    assert plan["verdict"] == "fits", "the pod's two claims: one allocated already, one of two devices"
+    assert {one["device"] for one in plan["nodes"][0]["devices"]} == {"gpu-0", "gpu-2"}
+    path.write_text(SURROUNDINGS + POD)
+    assert dra("check", str(path)).out.rstrip().endswith("needs 3 devices")
+
+
 def test_tiers_and_devices_of_files(dra: Command, dgx: list[str]) -> None:
     tiers = dra("tiers", "-o", "json", *dgx)
     assert tiers.status == 0, tiers.err

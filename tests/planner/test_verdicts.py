@@ -342,6 +342,27 @@ def test_a_claim_that_is_allocated_already_fits_where_its_devices_are() -> None:
     plan = Inventory.from_objects([*objects, mine]).plan({"claim": "mine"}, namespace="team-a")
     assert plan.verdict == "fits"
     assert [entry["name"] for entry in plan.nodes] == ["n2"]
+    assert plan.nodes[0]["devices"][0]["label"] == "H100 80 GB"
+    withdrawn = Inventory.from_objects([*objects[:2], *objects[3:], mine])
+    assert withdrawn.plan({"claim": "mine"}, namespace="team-a").nodes[0]["devices"][0]["label"] == "gpu-0"
+
+
+def test_a_claim_that_is_being_deleted_is_not_used_again_and_says_what_it_still_holds() -> None:
+    going = held(
+        "kernel-7-gpu",
+        ("gpu.nvidia.com", "n1", "gpu-0"),
+        namespace="team-a",
+        deletionTimestamp="2026-11-29T20:00:00Z",
+        finalizers=["resource.kubernetes.io/delete-protection"],
+    )
+    objects = [device_class("gpu", NVIDIA_CLASS), slice_of("n1", [h100("gpu-0")]), node("n1"), going]
+    inventory = Inventory.from_objects(objects)
+    plan = inventory.plan({"claim": "kernel-7-gpu"}, namespace="team-a")
+    assert (plan.verdict, plan.findings[0]["code"]) == ("impossible", "claim-deleting")
+    assert "since 2026-11-29T20:00:00Z and still holds n1/gpu-0" in plan.findings[0]["message"]
+    assert "look at kernel-7-gpu-0, which still reserves it" in plan.findings[0]["fix"]
+    assert inventory.plan({"tier": "gpu"}).verdict == "busy"
+    assert inventory.devices()[0]["state"] == "releasing"
 
 
 def test_a_claim_nobody_made_is_said_to_be_missing() -> None:

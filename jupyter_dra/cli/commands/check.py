@@ -155,6 +155,11 @@ def _in_words(results: dict[str, CheckResult], arguments: argparse.Namespace) ->
                 several(summary[name] or 0, name[:-1])
                 for name in ("documents", "errors", "warnings", "hints")
             )
+            + (
+                f" · needs {several(summary['devices_needed'], 'device')}"
+                if summary["devices_needed"]
+                else ""
+            )
         )
     return "\n".join(lines)
 
