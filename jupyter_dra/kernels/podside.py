@@ -26,11 +26,14 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-    from . import podkernel, podusage
+    from ..sessions import leasing as podlease
+    from . import podkernel, podmeter, podusage
 
     Operation = Callable[["Podside", dict[str, Any]], Awaitable[Any]]
 else:
     import podkernel
+    import podlease
+    import podmeter
     import podusage
 
 VERSION = 1
@@ -41,7 +44,7 @@ RESTART_WINDOW = 600.0
 DECISION_SECONDS = 15.0  # what a server has to decide about a dead kernel
 PATIENCE_ALONE = 2.0
 HOLD_LIMIT = 900.0
-BUSY_PERCENT = 5  # a device above this is in use
+ENDS = {"lease-over": "The lease is over.", "idle": "Nothing used the device for the idle limit."}
 OWN_KEYS = ("kind", "version", "kernel", "lease", "usage", "seen", "activity", "written_at")
 
 
@@ -53,54 +56,30 @@ class Refused(Exception):
         self.code = code
 
 
-class Lease:
-    """When this pod ends by itself; all moments on the monotonic clock, so no clock has to agree with ours."""
-
-    def __init__(self, config: dict[str, Any]) -> None:
-        self.began = time.monotonic()
-        seconds, longest = config.get("lease_seconds"), config.get("longest_seconds")
-        self.ends: float | None = None if seconds is None else self.began + float(seconds)
-        self.longest: float | None = None if longest is None else self.began + float(longest)
-        self.idle_limit: float | None = config.get("idle_limit_seconds")
-
-    def change(self, request: dict[str, Any]) -> None:
-        if request.get("remaining_seconds") is not None:
-            ends = time.monotonic() + float(request["remaining_seconds"])
-            if self.longest is not None and ends > self.longest + 1:
-                raise Refused("longest-lease", "The lease would outlast the longest lease allowed.")
-            self.ends = ends
-        if "idle_limit_seconds" in request:
-            limit = request["idle_limit_seconds"]
-            self.idle_limit = None if limit is None else float(limit)
-
-    def facts(self, idle_since: float | None) -> dict[str, Any]:
-        now, wall = time.monotonic(), time.time()
-
-        def text(at: float | None) -> str | None:
-            return None if at is None else podkernel.utc(wall + at - now)
-
-        limit = self.idle_limit
-        return {
-            "ends_at": text(self.ends),
-            "longest_until": text(self.longest),
-            "idle_limit_seconds": None if limit is None else int(limit),
-            "idle_since": text(idle_since),
-        }
-
-
 class Podside:
-    """State of the pod: the kernel, who is connected, the lease, the facts."""
+    """State of the pod: the kernel, who is connected, the lease, the facts; lease and idling on the monotonic clock."""
 
     def __init__(self, config: dict[str, Any], options: argparse.Namespace) -> None:
         self.config = config
         self.options = options
+        self.began = time.monotonic()
         self.run = options.run
         self.kernel = podkernel.Kernel(config, self.run, self.on_death)
-        self.lease = Lease(config.get("lease") or {})
-        self.sampler = podusage.Sampler(self.run, config.get("nvml_library"))
+        terms = config.get("lease") or {}
+        self.lease = podlease.Lease(
+            self.began,
+            seconds=terms.get("lease_seconds"),
+            longest=terms.get("longest_seconds"),
+            idle_limit=terms.get("idle_limit_seconds"),
+        )
+        self.use = podlease.Use(self.began, by_kernel=terms.get("idle_by") == "kernel")
+        self.meter = podmeter.Meter(
+            podusage.Sampler(self.run, config.get("nvml_library")),
+            self.run,
+            every=float(config.get("usage_seconds", 5)),
+            cells=bool(config.get("measure_cells")),
+        )
         self.facts: dict[str, Any] = dict(config.get("facts") or {})
-        self.usage: dict[str, Any] | None = None
-        self.seen: dict[str, Any] | None = None
         self.history: deque[dict[str, Any]] = deque(maxlen=50)
         self.deaths: deque[float] = deque(maxlen=RESTARTS + 1)
         self.clients: set[asyncio.StreamWriter] = set()
@@ -110,7 +89,6 @@ class Podside:
         self.blind = bool(config.get("curve"))  # encrypted status messages cannot be read: never judged idle
         self.busy: set[str] = set()
         self.told_activity = "starting"
-        self.active_at = time.monotonic()
         self.dead_at: float | None = None
         self.restarting = False
         self.ending: str | None = None
@@ -148,7 +126,7 @@ class Podside:
         port = server.sockets[0].getsockname()[1]
         podkernel.write_private(os.path.join(self.run, "podside.port"), str(port))
         log(f"listening on port {port}")
-        self.spawn(self.watch_usage())
+        self.spawn(self.meter.run(self.measurable, self.measured))
         while not self.done.is_set():
             self.tick()
             try:
@@ -194,7 +172,7 @@ class Podside:
             raise Refused("crashed", f"The kernel's command cannot be run: {error}") from error
         self.ready, self.dead_at = False, None
         self.busy.clear()
-        self.active_at = time.monotonic()
+        self.use.touch(time.monotonic())
         self.history.append({"at": podkernel.utc(), "event": "started", "reason": reason})
         self.told_activity = "starting"
         log(f"kernel {self.kernel.pid} started ({reason})")
@@ -229,11 +207,13 @@ class Podside:
         if request in podkernel.HOUSEKEEPING:
             self.activity()
             return
-        self.active_at = time.monotonic()
+        self.use.touch(time.monotonic())
         if state == "busy" and len(self.busy) < 1000:
             self.busy.add(request_id)
+            self.meter.cell_begins(request_id)
         elif state == "idle":
             self.busy.discard(request_id)
+            self.meter.cell_ends(request_id)
         asyncio.get_running_loop().call_later(0.1, self.activity)
 
     def activity(self) -> None:
@@ -279,12 +259,11 @@ class Podside:
     def tick(self) -> None:
         """Once a second: lease, idling, a dead kernel nobody decides about; facts to the file."""
         now = time.monotonic()
-        if self.lease.ends is not None and now >= self.lease.ends:
-            self.end("lease-over", "The lease is over.", 0)
-        elif self.held and not self.clients and now - self.lease.began > HOLD_LIMIT:
+        due = self.lease.over(now, self.use.due_since(busy=self.in_use()))
+        if due is not None:
+            self.end(due, ENDS[due], 0)
+        elif self.held and not self.clients and now - self.began > HOLD_LIMIT:
             self.end("launch-timeout", "Nobody started the kernel.", 0)
-        elif self.lease.idle_limit is not None and now - (self.idle_since() or now) >= self.lease.idle_limit:
-            self.end("idle", "Nothing used the device for the idle limit.", 0)
         if self.dead_at is not None and not self.restarting and not self.ending:
             self.decide(now - self.dead_at)
         self.write_facts()
@@ -302,23 +281,40 @@ class Podside:
         elif not self.clients:
             self.end(death.get("code", "exited"), "The kernel ended.", death.get("exit_code", 0))
 
-    def idle_since(self) -> float | None:
-        """Since when nothing used kernel or device; None while in use or when it cannot be told."""
-        if self.held or (self.kernel.pid is not None and (self.busy or self.blind or not self.ready)):
-            return None
-        return self.active_at
+    def in_use(self) -> bool:
+        """Whether the kernel works, or may: starting, held for a predecessor, or nobody can tell."""
+        return self.held or (self.kernel.pid is not None and bool(self.busy or self.blind or not self.ready))
 
-    async def watch_usage(self) -> None:
-        loop, every = asyncio.get_running_loop(), float(self.config.get("usage_seconds", 5))
-        while True:
-            pids = podkernel.tree_of(self.kernel.pid) if self.kernel.pid else []
-            devices = self.facts.get("devices") or []
-            self.usage, self.seen = await loop.run_in_executor(None, self.sampler.sample, devices, pids)
-            percent = (self.usage or {}).get("utilisation_percent")
-            if isinstance(percent, (int, float)) and percent > BUSY_PERCENT:
-                self.active_at = time.monotonic()
-            self.tell({"event": "usage", "usage": self.usage, "seen": self.seen})
-            await asyncio.sleep(every)
+    def idle_since(self) -> float | None:
+        return self.use.idle_since(busy=self.in_use())
+
+    def lease_facts(self) -> dict[str, Any]:
+        """The lease as others read it: moments of this machine's calendar."""
+        now, wall = time.monotonic(), time.time()
+
+        def text(at: float | None) -> str | None:
+            return None if at is None else podkernel.utc(wall + at - now)
+
+        limit = self.lease.idle_limit
+        return {
+            "ends_at": text(self.lease.ends),
+            "longest_until": text(self.lease.longest),
+            "idle_limit_seconds": None if limit is None else int(limit),
+            "idle_since": text(self.idle_since()),
+            "device_use": self.use.device,
+        }
+
+    def measured(self) -> None:
+        """One sample of the device's figures was taken."""
+        self.use.measure(time.monotonic(), self.meter.usage)
+        usage, seen = self.meter.usage, self.meter.seen
+        self.tell({"event": "usage", "usage": usage, "seen": seen, "lease": self.lease_facts()})
+        if self.meter.measures_cells:
+            self.write_facts()  # the kernel reads it right after its cell
+
+    def measurable(self) -> tuple[list[Any], list[int]]:
+        """The allocated devices, and the processes whose memory is the kernel's."""
+        return self.facts.get("devices") or [], podkernel.tree_of(self.kernel.pid) if self.kernel.pid else []
 
     def end(self, code: str, message: str, status: int) -> None:
         """End the pod: say why (termination message, log, event), then stop everything; only the first counts."""
@@ -354,9 +350,9 @@ class Podside:
                 "history": list(self.history),
             },
             "activity": self.told_activity,
-            "lease": self.lease.facts(self.idle_since()),
-            "usage": self.usage,
-            "seen": self.seen,
+            "lease": self.lease_facts(),
+            "usage": self.meter.usage,
+            "seen": self.meter.seen,
         }
 
     def write_facts(self) -> None:
@@ -500,11 +496,18 @@ class Podside:
         self.write_facts()
 
     async def op_usage(self, request: dict[str, Any]) -> dict[str, Any] | None:
-        return self.usage
+        return self.meter.usage
 
     async def op_lease(self, request: dict[str, Any]) -> dict[str, Any]:
-        self.lease.change(request)
-        facts = self.lease.facts(self.idle_since())
+        if request.get("remaining_seconds") is not None:
+            try:
+                self.lease.end_in(time.monotonic(), float(request["remaining_seconds"]))
+            except podlease.TooLong as error:
+                raise Refused("longest-lease", str(error)) from error
+        if "idle_limit_seconds" in request:
+            limit = request["idle_limit_seconds"]
+            self.lease.idle_limit = None if limit is None else float(limit)
+        facts = self.lease_facts()
         self.tell({"event": "lease", "lease": facts})
         self.write_facts()
         return facts

@@ -29,7 +29,14 @@ MODULE_FILES = {
     "module-card.py": ("jupyter_dra.widgets", "card.py"),
     "module-plain.py": ("jupyter_dra.widgets", "plain.py"),
 }
-POD_FILES = ("podside.py", "podkernel.py", "podusage.py")
+# podside's own modules: file in the Secret -> (package, file) it is the text of.
+POD_FILES = {
+    "podside.py": ("jupyter_dra.kernels", "podside.py"),
+    "podkernel.py": ("jupyter_dra.kernels", "podkernel.py"),
+    "podusage.py": ("jupyter_dra.kernels", "podusage.py"),
+    "podmeter.py": ("jupyter_dra.kernels", "podmeter.py"),
+    "podlease.py": ("jupyter_dra.sessions", "leasing.py"),
+}
 
 
 class KernelPods:
@@ -75,7 +82,8 @@ class KernelPods:
             facts: first content of session.json (``session``, ``claim``, ``devices``, …); no secrets.
             hold: the kernel starts only at `Control.start`. Needed for a pod that replaces another, so that two
                 kernels never overlap on one device; otherwise the kernel starts with the pod, which is faster.
-            lease: ``lease_seconds``, ``longest_seconds``, ``idle_limit_seconds``, counted from podside's start.
+            lease: ``lease_seconds``, ``longest_seconds``, ``idle_limit_seconds``, counted from podside's start;
+                ``idle_by`` ``kernel`` lets the kernel's activity decide where the device's use is not known.
             autorestart: restart a crashed kernel in place when no server is there to decide.
 
         Raises:
@@ -140,10 +148,9 @@ class KernelPods:
 
 def pod_files() -> dict[str, bytes]:
     """podside and the small module, as they are mounted."""
-    here = files("jupyter_dra.kernels")
-    found = {name: here.joinpath(name).read_bytes() for name in POD_FILES}
-    for name, (package, source) in MODULE_FILES.items():
-        # Read as text, not imported: the card's modules are written to run alone in the image.
+    found: dict[str, bytes] = {}
+    for name, (package, source) in {**POD_FILES, **MODULE_FILES}.items():
+        # Read as text, not imported: these modules are written to run alone in the image.
         found[name] = files(package).joinpath(source).read_bytes()
     return found
 

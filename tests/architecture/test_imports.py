@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 import jupyter_dra
+from jupyter_dra.kernels.runtime import MODULE_FILES, POD_FILES
 
 ROOT = Path(jupyter_dra.__file__).parent
 TABLE = tomllib.loads((Path(__file__).parent / "imports.toml").read_text())
@@ -70,13 +71,17 @@ def test_a_pure_folder_touches_no_clock_network_or_chance(folder: str) -> None:
     assert not wrong, "\n".join(wrong)
 
 
-@pytest.mark.parametrize("name", ["podside", "podkernel", "podusage"])
-def test_what_runs_in_the_pod_needs_only_the_standard_library(name: str) -> None:
-    package = "jupyter_dra.kernels"
-    siblings = {"podkernel", "podusage", package, f"{package}.podkernel", f"{package}.podusage"}
+@pytest.mark.parametrize("file", [*POD_FILES, *MODULE_FILES])
+def test_what_runs_in_the_pod_needs_only_the_standard_library(file: str) -> None:
+    own = {**POD_FILES, **MODULE_FILES}
+    packages = {package for package, _ in own.values()}
+    names = {name.removesuffix(".py") for name in [*own, *(source for _, source in own.values())]}
+    siblings = names | packages | {f"{package}.{name}" for package in packages for name in names}
+    package, name = own[file]
+    path = ROOT.parent.joinpath(*package.split("."), name)
     outside = [
         found
-        for found, _ in imported(ROOT / "kernels" / f"{name}.py")
+        for found, _ in imported(path)
         if found.split(".")[0] not in sys.stdlib_module_names and found not in siblings
     ]
     assert not outside

@@ -221,24 +221,41 @@ def test_facts_lease_and_kernel_stand_in_session_json(pods: Pods, background: Ba
     assert caught.value.code == "longest-lease"
 
 
+def figures(folder: Path, percent: int | None) -> dict[str, str]:
+    """The environment of a pod whose device has these figures; None: its driver tells none."""
+    path = folder / "figures.json"
+    told = None if percent is None else 80 << 30
+    device = {"uuid": "GPU-1", "utilisation_percent": percent, "memory_used_bytes": told}
+    path.write_text(json.dumps({"devices": [{**device, "memory_total_bytes": told}]}))
+    return {"JUPYTER_DRA_SIMULATED_USAGE": str(path)}
+
+
 @pytest.mark.threat("T34")
 @pytest.mark.parametrize(
-    ("lease", "code"),
-    [({"lease_seconds": 2}, "lease-over"), ({"idle_limit_seconds": 1}, "idle")],
-    ids=["lease", "idle"],
+    ("lease", "percent", "code"),
+    [
+        ({"lease_seconds": 2}, None, "lease-over"),
+        ({"idle_limit_seconds": 1}, 0, "idle"),
+        ({"idle_limit_seconds": 1, "idle_by": "kernel"}, None, "idle"),
+        ({"idle_limit_seconds": 1, "lease_seconds": 4}, None, "lease-over"),
+        ({"idle_limit_seconds": 1, "lease_seconds": 4}, 60, "lease-over"),
+    ],
+    ids=["lease", "idle", "idle-by-the-kernel-alone", "device-use-not-known", "device-in-use"],
 )
 def test_the_pod_ends_by_itself_when_the_server_is_gone(
-    pods: Pods, lease: dict[str, float], code: str
+    pods: Pods, tmp_path: Path, lease: dict[str, float], percent: int | None, code: str
 ) -> None:
-    pod = pods.start(lease=lease)
+    pod = pods.start(lease=lease, env=figures(tmp_path, percent))
     assert pod.process.wait(20) == 0
     told = json.loads((pod.run / "termination-log").read_text())
     assert told["code"] == code
     assert f"ending: {code}" in pod.log()
 
 
-def test_a_running_cell_is_never_ended_by_idling(pods: Pods, background: BackgroundLoop) -> None:
-    pod = pods.start()
+def test_a_running_cell_is_never_ended_by_idling(
+    pods: Pods, background: BackgroundLoop, tmp_path: Path
+) -> None:
+    pod = pods.start(env=figures(tmp_path, 0))
     control = connect(background, pod)
     with client_of(background, pod) as (client, _relay):
         client.execute("import time; print('in', flush=True); time.sleep(3.5); print('done')")
@@ -248,6 +265,26 @@ def test_a_running_cell_is_never_ended_by_idling(pods: Pods, background: Backgro
         assert client.get_shell_msg(timeout=30)["content"]["status"] == "ok"
     assert pod.process.wait(20) == 0
     assert json.loads((pod.run / "termination-log").read_text())["code"] == "idle"
+
+
+def test_a_measured_cell_has_its_own_peak_and_device_time(
+    pods: Pods, background: BackgroundLoop, tmp_path: Path
+) -> None:
+    pod = pods.start(env=figures(tmp_path, 50))
+    with client_of(background, pod) as (client, _relay):
+        run(client, "1")
+        (pod.run / "measure").touch()
+        run(client, "import time; time.sleep(1)")
+        cell = eventually(lambda: _finished_cell(pod))
+    assert cell["peak_bytes"] == 80 << 30
+    assert cell["seconds"] >= 1
+    assert 0.2 <= cell["device_seconds"] <= cell["seconds"]
+
+
+def _finished_cell(pod: LocalPod) -> dict[str, Any] | None:
+    usage = json.loads((pod.run / "session.json").read_text())["usage"] or {}
+    cell: dict[str, Any] | None = usage.get("cell")
+    return cell if cell and not cell["running"] and cell["seconds"] >= 1 else None
 
 
 def test_sigterm_ends_everything_at_once(pods: Pods, background: BackgroundLoop) -> None:

@@ -125,21 +125,3 @@ def test_simulated_figures_are_marked_and_network_cards_left_out(
     assert [entry["uuid"] for entry in seen["devices"]] == ["GPU-s"]
     path.write_text("{" * 100_000)
     assert sampler.sample([], [])[0]["why_missing"] == "not-known"
-
-
-def test_the_pod_files_import_the_standard_library_only() -> None:
-    import ast
-
-    ours = {"podkernel", "podusage", "podside"}
-    root = KERNELS.parent
-    for path in (
-        *KERNELS.glob("pod*.py"),
-        *(root / "widgets" / name for name in ("plain.py", "held.py", "card.py")),
-    ):
-        for node in ast.walk(ast.parse(path.read_text())):
-            names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
-            if isinstance(node, ast.ImportFrom) and node.level == 0:
-                names = [node.module or ""]
-            for name in names:
-                top = name.split(".")[0]
-                assert top in sys.stdlib_module_names or top in ours, (path.name, name)
