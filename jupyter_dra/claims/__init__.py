@@ -4,7 +4,7 @@ from .builder import Resolution, build_claim, build_spec, build_template, pod_cl
 from .classes import ClassFacts, facts_of
 from .names import hashed_slug, pod_name, session_id, slug
 from .previews import to_magic, to_python, to_shell, to_yaml
-from .reader import requirement_from_claim
+from .reader import Kept, Reading, read_claim, requirement_from_claim
 from .requirement import DEVICE_FIELDS, SESSION_FIELDS, WISH_FIELDS, Requirement
 from .sizes import Size, format_duration, parse_duration, parse_size, sold_as_but_less
 
@@ -13,6 +13,8 @@ __all__ = [
     "SESSION_FIELDS",
     "WISH_FIELDS",
     "ClassFacts",
+    "Kept",
+    "Reading",
     "Requirement",
     "Resolution",
     "Size",
@@ -26,6 +28,7 @@ __all__ = [
     "parse_size",
     "pod_claims",
     "pod_name",
+    "read_claim",
     "requirement_from_claim",
     "resolve",
     "session_id",

@@ -83,14 +83,15 @@ def _tier_needed(
     names = [one.name for one in facts if not one.hidden]
     if dropped:
         detail = "; ".join(f"{name}: {why}" for name, why in dropped)
-        message = f"No tier can meet this ({detail})."
+        message, step = f"No tier can meet this ({detail}).", "Ask for another size, or name a tier."
     else:
         message = "No tier is named, and no GPU tier is known to choose from."
+        step = f"Name a tier: {', '.join(names[:12])}." if names else "Name a tier (a DeviceClass)."
     return RequirementError(
         message,
         code="tier-needed",
         path="tier",
-        next_step=f"Name a tier: {', '.join(names[:12])}." if names else "Name a tier (a DeviceClass).",
+        next_step=step,
         params={"tiers": names, "left_out": dropped},
     )
 

@@ -15,6 +15,8 @@ import yaml
 
 from .requirement import Requirement
 
+_LINE = 60
+
 
 class _Dumper(yaml.SafeDumper):
     """Block style, keys in the order given, long CEL folded onto lines of its own."""
@@ -38,8 +40,24 @@ def to_yaml(document: Mapping[str, Any]) -> str:
 
 
 def to_python(requirement: Requirement) -> str:
-    """``Requirement(vram='80GB')``"""
-    return f"Requirement({', '.join(f'{name}={value!r}' for name, value in _shown(requirement).items())})"
+    """``Requirement(vram="80GB")``; one field a line where a line would be long."""
+    fields = [f"{name}={_literal(value)}" for name, value in _shown(requirement).items()]
+    line = f"Requirement({', '.join(fields)})"
+    if len(line) <= _LINE:
+        return line
+    return "Requirement(\n" + "".join(f"    {field},\n" for field in fields) + ")"
+
+
+def _literal(value: Any) -> str:
+    """As ``repr``, texts in the double quotes that formatted code has."""
+    if isinstance(value, str):
+        text = repr(value)
+        return f'"{text[1:-1]}"' if text[0] == "'" and '"' not in text and "\\'" not in text else text
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{_literal(name)}: {_literal(one)}" for name, one in value.items()) + "}"
+    if isinstance(value, (list, tuple)):
+        return "[" + ", ".join(_literal(one) for one in value) + "]"
+    return repr(value)
 
 
 def to_magic(requirement: Requirement) -> str:

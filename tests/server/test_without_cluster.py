@@ -6,6 +6,8 @@ import subprocess
 import sys
 from typing import Any
 
+import pytest
+
 from .conftest import Fetch
 
 
@@ -39,7 +41,46 @@ async def test_manifests_can_be_checked_and_previewed_without_a_cluster(fetch: F
     preview = await fetch("POST", "claims/preview", body={"requirement": {"tier": "big", "vram": "80GB"}})
     assert preview.status == 200
     assert "80G" in preview.json["yaml"]
-    assert preview.json["python"] == "Requirement(tier='big', vram='80GB')"
+    assert preview.json["python"] == 'Requirement(tier="big", vram="80GB")'
+    assert preview.json["kept"] == []
+
+
+WRITTEN = """
+kind: ResourceClaim
+apiVersion: resource.k8s.io/v1
+metadata: {name: mine}
+spec:
+  devices:
+    requests: [{name: gpu, exactly: {deviceClassName: big, count: 2}}]
+    config: [{requests: [gpu], opaque: {driver: gpu.nvidia.com, parameters: {mode: exclusive}}}]
+"""
+
+
+async def test_a_claim_written_by_hand_is_read_back_and_what_has_no_field_is_named(fetch: Fetch) -> None:
+    answer = await fetch("POST", "claims/preview", body={"text": WRITTEN})
+    assert answer.status == 200
+    assert answer.json["claim"]["spec"]["devices"]["config"][0]["requests"] == ["gpu"]
+    assert answer.json["form"] == {"tier": "big", "count": 2}
+    assert answer.json["kept"] == [{"path": "spec.devices.config[0]", "what": "this driver configuration"}]
+    again = await fetch("POST", "claims/preview", body={"requirement": {"claim": answer.json["claim"]}})
+    assert again.json["kept"] == answer.json["kept"]
+    assert "mode: exclusive" in again.json["yaml"]
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("kind: [", "line 2"),
+        ("kind: Pod", "ResourceClaim"),
+        ("- a\n- b\n", "one ResourceClaim"),
+        ("kind: ResourceClaim\n---\nkind: ResourceClaim\n", "one ResourceClaim"),
+        ("", "one ResourceClaim"),
+    ],
+)
+async def test_text_that_is_no_claim_is_refused_with_the_reason(fetch: Fetch, text: str, says: str) -> None:
+    answer = await fetch("POST", "claims/preview", body={"text": text})
+    assert answer.status == 422
+    assert says in answer.json["detail"]
 
 
 async def test_an_unknown_context_is_refused_by_name(fetch: Fetch) -> None:

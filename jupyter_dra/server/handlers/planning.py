@@ -34,45 +34,50 @@ class PreviewHandler(DRAHandler):
 
     @route
     async def post(self) -> None:
-        from ...claims import Requirement, to_magic, to_python, to_shell, to_yaml
+        from ...claims import Requirement
 
         body = self.body("PreviewRequest")
-        requirement = Requirement.from_dict(body["requirement"])
+        wish = {"claim": _written(body["text"])} if "text" in body else body["requirement"]
+        requirement = Requirement.from_dict(wish)
         classes, namespace = None, body.get("namespace")
         try:
             classes = await self.board.ask(lambda inventory: inventory.class_facts())
             namespace = namespace or (await self.board.sessions.context())["namespace"]
         except ClusterError:
             pass  # without a cluster a requirement that names its tier can still be shown
-        claim, findings = _previewed(requirement, namespace, classes)
-        text = to_yaml(claim)
-        self.send(
-            {
-                "claim": claim,
-                "yaml": text,
-                "python": to_python(requirement),
-                "magic": to_magic(requirement),
-                "shell": to_shell(requirement),
-                "lines": len(text.splitlines()),
-                "findings": findings,
-            }
-        )
+        self.send(_preview(requirement, namespace, classes))
 
 
-def _previewed(requirement: Any, namespace: str | None, classes: Any) -> tuple[dict[str, Any], list[Any]]:
+def _written(text: str) -> dict[str, Any]:
+    """The claim somebody wrote; refused where it is none, or more than one."""
+    from ...checker import documents
+
+    found = [document for document in documents(text) if document is not None]
+    if len(found) != 1 or not isinstance(found[0], dict):
+        raise RequirementError("This must be one ResourceClaim.", path="text")
+    return found[0]
+
+
+def _preview(requirement: Any, namespace: str | None, classes: Any) -> dict[str, Any]:
+    """The claim, the request in each face's words, and the claim read back: as fields, and what has none."""
     from ...checker import check
-    from ...claims import build_claim, requirement_from_claim, to_yaml
+    from ...claims import build_claim, read_claim, to_magic, to_python, to_shell, to_yaml
 
     claim = build_claim(requirement, name=requirement.name or "claim", namespace=namespace, classes=classes)
-    result = check(to_yaml(claim)).as_dict()
-    findings = [finding for finding in result["findings"] if finding["severity"] != "hint"]
-    try:
-        requirement_from_claim(claim)
-    except RequirementError as error:
-        findings.append(
-            {"code": error.code, "severity": "hint", "path": error.path, "message": error.message}
-        )
-    return claim, findings
+    text = to_yaml(claim)
+    reading = read_claim(claim)
+    findings = check(text).as_dict()["findings"]
+    return {
+        "claim": claim,
+        "yaml": text,
+        "python": to_python(requirement),
+        "magic": to_magic(requirement),
+        "shell": to_shell(requirement),
+        "lines": len(text.splitlines()),
+        "findings": [finding for finding in findings if finding["severity"] != "hint"],
+        "form": reading.requirement.as_dict() if reading.requirement else None,
+        "kept": [{"path": part.path, "what": part.what} for part in reading.kept],
+    }
 
 
 class CheckHandler(DRAHandler):
