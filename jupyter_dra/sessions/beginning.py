@@ -73,13 +73,26 @@ def next_pod_name(session: LiveSession) -> str:
     return f"{session.id}-{index}"
 
 
+async def named_claim(ctx: Context, wish: Requirement) -> Mapping[str, Any] | None:
+    """The claim or template a requirement names, as the cluster has it; None when it names none.
+
+    Raises NotFoundError for a template that is not there; a claim that is not there is the planner's to tell.
+    """
+    if not isinstance(wish.claim, str):
+        return None
+    namespace = wish.namespace or ctx.client.namespace
+    if wish.claim.startswith("template/"):
+        return await ctx.inventory.learn_template(wish.claim.removeprefix("template/"), namespace)
+    claims = await ctx.caches.claims(namespace).ready()
+    return claims.get(wish.claim, namespace)
+
+
 async def check(ctx: Context, session: LiveSession, *, wait: float | None) -> None:
     """Build the claim and ask the planner; raises what makes the launch refused."""
     session.begin("checked")
     wish, plan = session.requirement, None
     if isinstance(wish.claim, str) and wish.claim.startswith("template/"):
         session.template = wish.claim.removeprefix("template/")
-        await ctx.inventory.learn_template(session.template, session.namespace)
     if ctx.inventory.rights.get("read_slices"):
         plan = await ctx.inventory.plan(wish, session.namespace)
         judge(plan, wait=wait, force=session.force)
@@ -130,7 +143,7 @@ def judge(plan: Mapping[str, Any], *, wait: float | None, force: bool) -> None:
         raise ConflictError(
             _sentence("Not possible here: no node has this, even with everything free", plan),
             code="impossible",
-            next_step=_change(plan),
+            next_step=_change(plan) or "Ask for less; the plan of the same request says what would help.",
             params=params,
         )
     if verdict == "busy" and wait is None:

@@ -179,10 +179,12 @@ class InventoryFeed:
 
         return await self.ask(find)
 
-    async def learn_template(self, name: str, namespace: str) -> None:
-        """Give the planner a claim template, which no watch of ours brings; raises NotFoundError."""
+    async def learn_template(self, name: str, namespace: str) -> Json:
+        """Read a claim template, which no watch of ours brings, for the planner too; raises NotFoundError."""
         await self.load()
-        self._thread.apply("ADDED", await self.client.get("ResourceClaimTemplate", name, namespace))
+        template: Json = await self.client.get("ResourceClaimTemplate", name, namespace)
+        self._thread.apply("ADDED", dict(template))
+        return template
 
     async def plan(self, x: Any, namespace: str | None = None, *, detail: str = "verdict") -> dict[str, Any]:
         """A plan as dictionary, without ``context``."""

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ..claims import Requirement
 from ..errors import RefusedError
+from ..model import ClaimSpec
+from ..model.reading import mapping
 from .images import image_allowed
 from .policy import SessionPolicy
-from .record import SessionRecord
-
-ALL_DEVICES = 32
-"""What ``count: all`` is charged, as the quota of Kubernetes does."""
 
 
 def check_policy(requirement: Requirement, policy: SessionPolicy, image: str) -> None:
-    """Raise RefusedError ``policy`` or ``limit`` for what the administrator does not allow."""
+    """Raise RefusedError ``policy`` or ``limit`` for what the administrator does not allow.
+
+    Named claims and templates are judged by `check_claim` once they were read.
+    """
     if requirement.image is not None and requirement.image != policy.image:
         patterns = policy.images
         if not image_allowed(requirement.image, patterns):
@@ -24,12 +25,15 @@ def check_policy(requirement: Requirement, policy: SessionPolicy, image: str) ->
             raise _refused("image", f"The image {requirement.image} is not allowed.", f"Allowed: {allowed}.")
     if requirement.claim is not None and not policy.allow_claims:
         raise _refused("claim", "Existing claims, templates and manifests are not allowed here.", None)
-    if requirement.where and not policy.allow_where:
-        raise _refused("where", "Own CEL conditions are not allowed here.", None)
-    if requirement.tolerate and not policy.allow_tolerate:
-        raise _refused("tolerate", "Accepting device taints is not allowed here.", None)
+    for path, part in _parts(requirement):
+        if part.get("where") and not policy.allow_where:
+            raise _refused(f"{path}where", _WHERE, None)
+        if part.get("tolerate") and not policy.allow_tolerate:
+            raise _refused(f"{path}tolerate", _TOLERATE, None)
+        if "strategy" in mapping(part.get("share")) and not policy.allow_config:
+            raise _refused(f"{path}share.strategy", _CONFIG, None)
     if isinstance(requirement.claim, Mapping):
-        _check_manifest(requirement.claim, policy)
+        check_claim(requirement.claim, policy)
     for name in requirement.volumes:
         if name not in policy.volumes:
             known = ", ".join(sorted(policy.volumes)) or "none"
@@ -45,53 +49,63 @@ def check_policy(requirement: Requirement, policy: SessionPolicy, image: str) ->
         )
 
 
-def _check_manifest(claim: Mapping[str, Any], policy: SessionPolicy) -> None:
-    """adminAccess is created from no face; configuration, tolerations and CEL follow the policy (threat T25)."""
-    devices = ((claim.get("spec") or {}).get("devices")) or {}
-    for index, request in enumerate(devices.get("requests") or []):
-        if not isinstance(request, Mapping):
-            continue
-        path = f"claim.spec.devices.requests[{index}]"
-        parts = [request.get("exactly"), *(request.get("firstAvailable") or [])]
-        for part in (one for one in [request, *parts] if isinstance(one, Mapping)):
-            if part.get("adminAccess"):
-                raise _refused(f"{path}.adminAccess", "adminAccess is never used for a session.", None)
-            if part.get("tolerations") and not policy.allow_tolerate:
-                raise _refused(f"{path}.tolerations", "Accepting device taints is not allowed here.", None)
-            if part.get("selectors") and not policy.allow_where:
-                raise _refused(f"{path}.selectors", "Own CEL conditions are not allowed here.", None)
-    if devices.get("config") and not policy.allow_config:
-        raise _refused("claim.spec.devices.config", "Driver configuration is not allowed here.", None)
+def _parts(requirement: Requirement, path: str = "") -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """The requirement and everything inside it that asks for devices, each with its path."""
+    yield path, {name: getattr(requirement, name) for name in ("where", "tolerate", "share")}
+    for index, entry in enumerate(requirement.or_else):
+        yield f"{path}or_else[{index}].", entry
+    for index, companion in enumerate(requirement.near):
+        yield from _parts(companion, f"{path}near[{index}].")
 
 
-def check_limits(requirement: Requirement, policy: SessionPolicy, others: Iterable[SessionRecord]) -> None:
-    """Raise RefusedError ``limit`` when this session would be one too many; ``others`` hold devices or start."""
-    held = [one for one in others if one.state != "ended"]
+def check_claim(claim: Mapping[str, Any], policy: SessionPolicy, path: str = "claim") -> None:
+    """Judge a manifest, an existing claim or a template: adminAccess is used from no face (threat T25).
+
+    Configuration, tolerations and CEL follow the policy.
+    """
+    inner = "spec.spec" if claim.get("kind") == "ResourceClaimTemplate" else "spec"
+    raw = mapping(claim.get("spec"))
+    spec = ClaimSpec.from_dict(mapping(raw.get("spec")) if inner == "spec.spec" else raw)
+    for index, request in enumerate(spec.requests):
+        # Older versions of the API had the fields in the request itself.
+        bodies = [("", request.raw), ("exactly.", mapping(request.raw.get("exactly")))]
+        bodies += [(f"firstAvailable[{i}].", body.raw) for i, body in enumerate(request.first_available)]
+        for part, body in bodies:
+            where = f"{path}.{inner}.devices.requests[{index}].{part}"
+            if body.get("adminAccess"):
+                raise _refused(f"{where}adminAccess", "adminAccess is never used for a session.", None)
+            if body.get("tolerations") and not policy.allow_tolerate:
+                raise _refused(f"{where}tolerations", _TOLERATE, None)
+            if body.get("selectors") and not policy.allow_where:
+                raise _refused(f"{where}selectors", _WHERE, None)
+    if spec.config and not policy.allow_config:
+        raise _refused(f"{path}.{inner}.devices.config", _CONFIG, None)
+
+
+_WHERE = "Own CEL conditions are not allowed here."
+_TOLERATE = "Accepting device taints is not allowed here."
+_CONFIG = "Driver configuration is not allowed here."
+
+
+def check_limits(asked: int, policy: SessionPolicy, held: Mapping[str, int]) -> None:
+    """Raise RefusedError ``limit`` when this session would be one too many.
+
+    Args:
+        asked: what `charging.charge_of` says of it.
+        held: the user's sessions that hold devices or start, with their charge.
+    """
     if len(held) >= policy.max_sessions:
         raise _over("sessions", policy.max_sessions, len(held), held)
-    if policy.max_devices is not None:
-        used = sum(charge_of(one.requirement) for one in held)
-        asked = charge_of(requirement.as_dict())
-        if used + asked > policy.max_devices:
-            raise _over("devices", policy.max_devices, used, held)
-
-
-def charge_of(requirement: Mapping[str, Any]) -> int:
-    """How many devices a requirement is charged: the most any of its alternatives asks for, and its companions."""
-    counts = [
-        requirement.get("count", 1),
-        *(entry.get("count", 1) for entry in requirement.get("or_else") or []),
-    ]
-    most = max(ALL_DEVICES if count == "all" else int(count) for count in counts)
-    return most + sum(charge_of(one) for one in requirement.get("near") or [])
+    if policy.max_devices is not None and sum(held.values()) + asked > policy.max_devices:
+        raise _over("devices", policy.max_devices, sum(held.values()), held)
 
 
 def _refused(path: str, text: str, next_step: str | None) -> RefusedError:
     return RefusedError(text, code="policy", path=path, next_step=next_step or "Ask the administrator.")
 
 
-def _over(what: str, limit: int, used: int, held: list[SessionRecord]) -> RefusedError:
-    names = [one.id for one in held]
+def _over(what: str, limit: int, used: int, held: Mapping[str, int]) -> RefusedError:
+    names = list(held)
     return RefusedError(
         f"{used} of {limit} {what} in use: {', '.join(names[:5])}.",
         code="limit",

@@ -11,6 +11,7 @@ from typing import Any
 from ..claims import Requirement
 from ..cluster import PodTarget
 from .endings import Reason
+from .leasing import UNKNOWN
 from .ports import Control, KernelChoice, KernelHandle, PodMaterials, SessionEvent
 from .record import (
     STEPS,
@@ -22,6 +23,7 @@ from .record import (
     Step,
     Wait,
 )
+from .usage import device_use, idle_since
 
 HISTORY = 50
 
@@ -65,13 +67,14 @@ class LiveKernel:
     state: str = "starting"
     last_activity: float | None = None
     idle_since: float | None = None
+    device_use: str = UNKNOWN
     usage: Mapping[str, Any] | None = None
     reason: Reason | None = None
     task: asyncio.Task[None] | None = field(default=None, repr=False)
     connected: asyncio.Event = field(default_factory=asyncio.Event, repr=False)
     gone: bool = False
 
-    def record(self) -> KernelRecord:
+    def record(self, next_pod: str | None = None) -> KernelRecord:
         return KernelRecord(
             id=self.id,
             name=self.choice.name,
@@ -83,6 +86,7 @@ class LiveKernel:
             image=self.image or None,
             cpu=self.cpu,
             host_memory=self.host_memory,
+            next_pod=next_pod,
             pod_uid=self.pod.uid if self.pod else None,
             usage=self.usage,
         )
@@ -108,6 +112,7 @@ class LiveSession:
     Attributes:
         spare: pods of handovers without a kernel to show: those that wait to take over, and those that leave.
         handovers: moves to another pod that are under way, by kernel id.
+        idle_by: ``kernel`` where the kernels' activity is enough to call a device idle whose use is not known.
     """
 
     id: str
@@ -134,6 +139,7 @@ class LiveSession:
     wait: Wait | None = None
     wait_until: float | None = None
     force: bool = False
+    charge: int = 1
     usage: Mapping[str, Any] | None = None
     price: Mapping[str, Any] | None = None
     ready_at: float | None = None
@@ -141,6 +147,7 @@ class LiveSession:
     ending: Reason | None = None
     ended_by: str | None = None
     simulated: bool = False
+    idle_by: str = "device"
     lost_fields: tuple[str, ...] = ()
     history: list[Mapping[str, Any]] = field(default_factory=list)
     revision: int = 0
@@ -233,8 +240,7 @@ class LiveSession:
         return {**self.price, "so_far": str(cost.quantize(Decimal("0.01")))}
 
     def record(self) -> SessionRecord:
-        idle = [k.idle_since for k in self.kernels if not k.gone]
-        idle_since = max((at for at in idle if at is not None), default=None) if all(idle) else None
+        coming = {spare.replaces: spare.pod_name for spare in self.spare}
         return SessionRecord(
             id=self.id,
             name=self.name,
@@ -250,10 +256,16 @@ class LiveSession:
             template=self.template,
             activity=self.activity if self.state == "running" else None,
             devices=self.devices,
-            kernels=tuple(kernel.record() for kernel in self.kernels if not kernel.gone or self.ended),
+            kernels=tuple(
+                kernel.record(coming.get(kernel.pod_name))
+                for kernel in self.kernels
+                if not kernel.gone or self.ended
+            ),
             steps=tuple(self.steps.values()),
             wait=self.wait,
-            lease=replace(self.lease, idle_since=idle_since),
+            lease=replace(
+                self.lease, idle_since=idle_since(self.kernels), device_use=device_use(self.kernels)
+            ),
             usage=self.usage,
             price=self._price_so_far(),
             ready_at=self.ready_at,

@@ -9,6 +9,7 @@ from typing import Any
 
 from ..claims import Requirement, labels
 from ..errors import DRAError
+from .charging import charge_of_claim
 from .live import LiveKernel, LiveSession, Made
 from .making import CREATED, KERNEL_NOTE, Context
 from .pods import MADE_CLAIM, secret_name
@@ -78,6 +79,7 @@ def read_session(ctx: Context, session_id: str, pods: list[Object], claim: Objec
     session.history = [entry for entry in stored.get("history") or [] if isinstance(entry, dict)]
     session.kernels, session.spare = _placed(pods, stored)
     if claim is not None:
+        session.charge = charge_of_claim(claim)
         session.devices = devices_of(claim, ctx.inventory.describe)
         session.simulated = any(device.facts.get("simulated") for device in session.devices)
     session.state = _state(pods, claim)

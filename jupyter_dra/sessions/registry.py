@@ -10,6 +10,7 @@ from typing import Any
 from ..claims import labels
 from ..cluster import WatchCache
 from ..errors import ConflictError, NotFoundError
+from .charging import held_elsewhere
 from .events import Publisher
 from .live import LiveSession
 from .making import Context
@@ -59,6 +60,12 @@ class Registry:
         self.live.pop(session_id, None)
         self.keys = {key: value for key, value in self.keys.items() if value != session_id}
         self.publisher.forget(session_id)
+
+    async def held_elsewhere(self, ctx: Context) -> dict[str, int]:
+        """Sessions of this user that other processes look after, with the devices they are charged."""
+        pods, claims = ctx.caches.pods(ctx.client.namespace), ctx.caches.claims(ctx.client.namespace)
+        await asyncio.gather(pods.ready(), claims.ready())
+        return held_elsewhere(ctx.identity.user_label, self.live, list(pods), list(claims))
 
     async def records(self, ctx: Context, *, everyone: bool, ended: bool) -> list[SessionRecord]:
         """Newest first; see `Sessions.list`."""

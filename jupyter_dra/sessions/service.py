@@ -15,13 +15,14 @@ from ..claims import Requirement, labels
 from ..cluster import KubeClient, ServerVersion, rights
 from ..errors import ConflictError, DRAError, InputError, NotFoundError, SessionEnded
 from . import custody, life
-from .beginning import check, new_kernel, new_session
+from .beginning import check, named_claim, new_kernel, new_session
+from .charging import charge_of, charge_of_claim
 from .endings import reason
 from .events import Publisher
 from .handover import PodChange, begin_handover
 from .identity import Identity
 from .inventory import InventoryFeed
-from .limits import check_limits, check_policy
+from .limits import check_claim, check_limits, check_policy
 from .live import LiveKernel, LiveSession
 from .loop import BackgroundLoop
 from .making import Context, default_image, remember
@@ -212,21 +213,33 @@ class Sessions:
         key: str | None = None,
         force: bool = False,
         cwd: str | None = None,
+        idle_by: str | None = None,
     ) -> SessionRecord:
         """Check and begin a session; see `ports.SessionService.launch`.
 
-        ``cwd`` is the kernel's working directory; it counts in the local cluster only.
+        Args:
+            cwd: the kernel's working directory; it counts in the local cluster only.
+            idle_by: ``kernel`` where its activity is enough to call a device idle whose use is not known; None takes
+                the policy's.
         """
         wish = requirement if isinstance(requirement, Requirement) else Requirement.from_dict(requirement)
         ctx = await self._context()
+        image = wish.image or default_image(ctx)
+        check_policy(wish, ctx.policy, image)
+        given = await named_claim(ctx, wish)
+        if given is not None:
+            check_claim(given, ctx.policy)
+        elsewhere = await self._registry.held_elsewhere(ctx)
+        # From here to the registration nothing is awaited: of simultaneous starts each sees those before it.
         earlier = self._registry.earlier(key, notebook)
         if earlier is not None:
             return earlier.record()
-        image = wish.image or default_image(ctx)
-        check_policy(wish, ctx.policy, image)
-        check_limits(wish, ctx.policy, [session.record() for session in self._registry.living])
+        charge = charge_of(wish.as_dict()) if given is None else charge_of_claim(given)
+        held = {one.id: one.charge for one in self._registry.living}
+        check_limits(charge, ctx.policy, {**elsewhere, **held})
         session = new_session(ctx, wish, name=name, notebook=notebook)
-        session.force = force
+        session.idle_by = idle_by or ctx.policy.idle_by
+        session.force, session.charge = force, charge
         session.wait_until = None if wait is None else session.created_at + wait
         first = new_kernel(session, kernel, kernel_id=kernel_id, notebook=notebook, image=image, cwd=cwd)
         self._registry.add(session, key)

@@ -164,6 +164,40 @@ def test_twenty_parallel_starts_at_limit_two_give_two_sessions(place: Place) -> 
     assert len([one for one in results if not isinstance(one, BaseException)]) == 2
 
 
+@pytest.mark.threat("T33")
+def test_a_limit_counts_what_another_process_of_the_user_holds(place: Place) -> None:
+    first, second = place.service(max_devices=3), place.service(max_devices=3)
+    launched(first, {**H100, "count": 2})
+    with pytest.raises(RefusedError) as caught:
+        second.loop.call(second.launch({**H100, "count": 2}))
+    assert caught.value.code == "limit"
+    assert caught.value.params["used"] == 2
+    second.loop.call(second.launch(H100))
+
+
+@pytest.mark.threat("T25")
+@pytest.mark.parametrize("kind", ["ResourceClaim", "ResourceClaimTemplate"])
+def test_a_claim_or_template_with_admin_access_is_not_used_by_name(place: Place, kind: str) -> None:
+    place.cluster.request(
+        "PATCH",
+        f"/api/v1/namespaces/{place.namespace}",
+        {"metadata": {"labels": {"resource.kubernetes.io/admin-access": "true"}}},
+        content_type="application/merge-patch+json",
+    )
+    exactly = {"deviceClassName": "gpu.nvidia.com", "adminAccess": True}
+    spec: dict[str, Any] = {"devices": {"requests": [{"name": "g", "exactly": exactly}]}}
+    body = {"spec": spec} if kind == "ResourceClaim" else {"spec": {"spec": spec}}
+    path = f"/apis/resource.k8s.io/v1/namespaces/{place.namespace}/{kind.lower()}s"
+    manifest = {"apiVersion": "resource.k8s.io/v1", "kind": kind, "metadata": {"name": "peek"}, **body}
+    assert place.cluster.request("POST", path, manifest)["kind"] == kind
+    service = place.service()
+    name = "peek" if kind == "ResourceClaim" else "template/peek"
+    with pytest.raises(RefusedError) as caught:
+        service.loop.call(service.launch({"claim": name}))
+    assert (caught.value.path or "").endswith("requests[0].exactly.adminAccess")
+    place.cluster.request("DELETE", f"{path}/peek")
+
+
 def test_impossible_requirements_are_refused_before_anything_is_made(place: Place) -> None:
     service = place.service()
     with pytest.raises(ConflictError) as caught:

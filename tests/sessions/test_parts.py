@@ -11,12 +11,10 @@ from typing import Any
 
 import pytest
 
-from jupyter_dra.claims import Requirement
 from jupyter_dra.errors import RefusedError, RequirementError
 from jupyter_dra.sessions import BackgroundLoop, SessionEvent, SessionPolicy, VolumeOffer, load_identity
 from jupyter_dra.sessions.events import Publisher
 from jupyter_dra.sessions.images import image_allowed
-from jupyter_dra.sessions.limits import charge_of, check_policy
 from jupyter_dra.sessions.pods import PodRequest, build_pod, build_secret, read_secret
 from jupyter_dra.sessions.ports import PodMaterials
 from jupyter_dra.sessions.seal import is_sealed, lease_text, read_lease, seal
@@ -118,38 +116,6 @@ def test_volumes_come_from_the_administrators_offers_only() -> None:
     with pytest.raises(RefusedError) as caught:
         build_pod(request(volumes=("claim-of-eve",)), policy)
     assert caught.value.path == "volumes"
-
-
-@pytest.mark.threat("T25")
-def test_admin_access_is_never_used_and_the_rest_as_the_policy_says() -> None:
-    def claim(**fields: Any) -> dict[str, Any]:
-        exactly = {"deviceClassName": "c", **fields}
-        return {
-            "claim": {
-                "kind": "ResourceClaim",
-                "spec": {"devices": {"requests": [{"name": "g", "exactly": exactly}]}},
-            }
-        }
-
-    open_policy = SessionPolicy()
-    closed = SessionPolicy(allow_tolerate=False, allow_where=False)
-    with pytest.raises(RefusedError) as caught:
-        check_policy(Requirement.from_dict(claim(adminAccess=True)), open_policy, "i")
-    assert caught.value.path == "claim.spec.devices.requests[0].adminAccess"
-    tolerant = Requirement.from_dict(claim(tolerations=[{"operator": "Exists"}]))
-    check_policy(tolerant, open_policy, "i")
-    with pytest.raises(RefusedError):
-        check_policy(tolerant, closed, "i")
-    with pytest.raises(RefusedError):
-        check_policy(Requirement(tier="t", where=("true",)), closed, "i")
-
-
-@pytest.mark.threat("T33")
-def test_a_requirement_is_charged_like_the_quota_does() -> None:
-    assert charge_of({"count": 2}) == 2
-    assert charge_of({"count": "all"}) == 32
-    assert charge_of({"count": 1, "or_else": [{"count": 4}, {"tier": "x"}]}) == 4
-    assert charge_of({"near": [{"tier": "nic"}]}) == 2
 
 
 def test_events_of_one_session_are_merged_to_five_a_second() -> None:
