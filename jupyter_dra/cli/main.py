@@ -7,7 +7,7 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 from importlib import import_module
-from typing import NamedTuple
+from typing import NamedTuple, NoReturn
 
 from .._version import __version__
 from ..errors import DRAError
@@ -49,6 +49,15 @@ COMMANDS = (
 )
 
 
+class CommandParser(argparse.ArgumentParser):
+    """A command's options; says which of two memories is meant where somebody writes ``--memory``."""
+
+    def error(self, message: str) -> NoReturn:
+        if "--memory" in message:
+            message += " (--vram, the device's own, or --host-memory, the pod's?)"
+        super().error(message)
+
+
 def build_parser() -> argparse.ArgumentParser:
     """The parser of the command line without the commands' own options."""
     width = max(len(one.name) for one in COMMANDS)
@@ -87,7 +96,7 @@ def _run(words: list[str]) -> int:
         write(f"jupyter dra: there is no command {clean(words[0][:40])}. See: jupyter dra --help", sys.stderr)
         return exits.USAGE
     module = import_module(f".commands.{command.module}", __package__)
-    own = argparse.ArgumentParser(
+    own = CommandParser(
         prog=f"jupyter dra {command.name}",
         description=command.summary[0].upper() + command.summary[1:] + ".",
         epilog=exits.MEANING,

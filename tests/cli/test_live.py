@@ -34,6 +34,11 @@ def test_a_session_from_the_shell(live: Command, shared_cluster: LocalCluster) -
         described = live("describe", session_id)
         assert "L4" in described.out or "24 GB" in described.out
         assert live("restart", session_id).status == 0
+        moved = live("restart", session_id, "--cpu", "2", "-o", "json")
+        assert moved.status == 0, moved.err
+        assert moved.json["devices"][0]["device"] == launched.json["devices"][0]["device"]
+        assert moved.json["kernels"][0]["pod"] == f"{session_id}-1"
+        assert f"moved to pod {session_id}-1" in live("describe", session_id).out
         attached = live("attach", session_id, "-o", "json")
         assert attached.status == 0, attached.err
         assert len(attached.json["kernels"]) == 2
@@ -140,3 +145,26 @@ def test_busy_is_an_answer_and_waiting_starts_when_a_device_is_freed(
         held.append(third.json["id"])
     finally:
         assert live("stop", "--all").status == 0
+
+
+def test_describe_tells_a_session_in_words(live: Command) -> None:
+    session_id = live("launch", "--tier", "small-gpu", "--name", "told", "-o", "json").json["id"]
+    try:
+        assert live("restart", session_id).status == 0
+        extended = live("extend", session_id, "1h")
+        assert extended.status == 0, extended.err
+        assert "in 4 h 59 min" in extended.out or "in 5 h" in extended.out
+        told = live("describe", session_id).out
+        assert "Steps       Request checked" in told
+        assert "The kernel restarted in place, on the same device." in told
+        assert "died" not in told, "a restart that was asked for is no death"
+        assert "{" not in told
+        assert live("extend", session_id, "1h", "--by", "2h").status == 5
+    finally:
+        live("stop", session_id)
+
+
+def test_plain_memory_is_asked_back(live: Command) -> None:
+    said = live("plan", "--memory", "80GB")
+    assert said.status == 2
+    assert "--vram" in said.err and "--host-memory" in said.err

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from .. import exits
 from ..options import add_cluster, add_output
 from ..output import clean, duration, gigabytes, show
+from ..session_words import STEP_WORDS, history_lines, lease_line, now
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -58,15 +60,24 @@ def _in_words(record: dict[str, Any]) -> str:
             clean(one) for one in (kernel["state"], kernel["transport"], secured, kernel["notebook"]) if one
         )
         lines.append(f"Kernel      {clean(kernel['id'])} in pod {clean(kernel['pod'])}: {about}")
-    for step in record["steps"]:
-        lines.append(f"Step        {step['code']}: {step['state']} {duration(step.get('seconds'))}")
-    lease = record["lease"]
-    if lease:
-        lines.append(
-            f"Lease       ends {clean(lease['ends_at'])}, at the longest {clean(lease['longest_until'])}"
-        )
-    for event in record.get("history") or ():
-        lines.append(f"History     {clean(event)}")
+    at = now()
+    if record["lease"]:
+        lines.append(f"Lease       {lease_line(record['lease'], at)}")
+    lines += _under("Steps", (_step(step) for step in record["steps"]))
+    lines += _under("History", history_lines(record.get("history") or [], at))
     if record["ended"]:
         lines.append(f"Ended       {clean(record['ended']['code'])}: {clean(record['ended']['message'])}")
     return "\n".join(lines)
+
+
+def _step(step: dict[str, Any]) -> str:
+    words = STEP_WORDS.get(step["code"], clean(step["code"]))
+    state = "" if step["state"] == "done" else f" ({step['state']})"
+    return f"{words}{state}  {duration(step.get('seconds'))}"
+
+
+def _under(head: str, lines: Iterable[str]) -> Iterator[str]:
+    """Lines below one another, the first beside its head."""
+    for line in lines:
+        yield f"{head:<12}{line}"
+        head = ""

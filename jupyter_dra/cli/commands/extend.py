@@ -7,10 +7,11 @@ import asyncio
 from typing import TYPE_CHECKING, Any
 
 from ...claims import parse_duration
-from ...errors import ConflictError
+from ...errors import ConflictError, InputError
 from .. import exits
 from ..options import add_cluster, add_output
 from ..output import clean, show
+from ..session_words import lease_line, now
 
 if TYPE_CHECKING:
     from ...sessions.service import Sessions
@@ -18,7 +19,8 @@ if TYPE_CHECKING:
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("session", help="the session's id")
-    parser.add_argument("--by", metavar="TIME", default="2h", help="how much longer (default: 2h)")
+    parser.add_argument("time", nargs="?", metavar="TIME", help="how much longer, such as 90m (default: 2h)")
+    parser.add_argument("--by", metavar="TIME", help="the same as an option")
     parser.add_argument("--idle-timeout", metavar="TIME", help="another idle limit")
     add_cluster(parser)
     add_output(parser)
@@ -27,14 +29,15 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     from ..surroundings import open_sessions
 
-    seconds = parse_duration(arguments.by, "--by")
+    if arguments.time and arguments.by:
+        raise InputError("The time stands there twice.", path="--by", next_step="Leave out one of the two.")
+    seconds = parse_duration(arguments.by or arguments.time or "2h", "--by")
     idle = (
         None if arguments.idle_timeout is None else parse_duration(arguments.idle_timeout, "--idle-timeout")
     )
     with open_sessions(arguments) as sessions:
         record = asyncio.run(_extend(sessions, arguments.session, seconds, idle))
-    ends = (record["lease"] or {}).get("ends_at")
-    show(record, arguments.output, f"Session {clean(record['id'])} ends at {clean(ends)} now.")
+    show(record, arguments.output, f"Session {clean(record['id'])} {lease_line(record['lease'], now())}.")
     return exits.DONE
 
 
@@ -48,6 +51,6 @@ async def _extend(sessions: Sessions, session_id: str, seconds: float, idle: flo
         raise ConflictError(
             f"Session {session_id} cannot live longer than {longest}.",
             code=error.code,
-            next_step="Extend it less with --by, and start a new one later.",
+            next_step="Extend it by less, and start a new one later.",
             params=error.params,
         ) from error

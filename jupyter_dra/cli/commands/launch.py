@@ -12,20 +12,12 @@ from ...claims.arguments import add_requirement_arguments, requirement_from_argu
 from .. import exits
 from ..options import add_cluster, add_output
 from ..output import clean, duration, show, write
+from ..session_words import STEP_WORDS
 
 if TYPE_CHECKING:
     from ...sessions.service import Sessions
 
 DEFAULT_WAIT = 7200
-_STEP_WORDS = {
-    "checked": "Request checked",
-    "claim-created": "Claim created",
-    "allocated": "Device reserved",
-    "scheduled": "Placed",
-    "image-pulled": "Image ready",
-    "kernel-starting": "Starting the kernel",
-    "connected": "Connected",
-}
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -108,7 +100,7 @@ async def _tell(sessions: Sessions, session_id: str, told: set[str]) -> None:
     for step in record["steps"]:
         if step["state"] == "done" and step["code"] not in told:
             told.add(step["code"])
-            write(f"  {_STEP_WORDS.get(step['code'], step['code'])}{_detail(record, step)}", sys.stderr)
+            write(f"  {STEP_WORDS.get(step['code'], step['code'])}{_detail(record, step)}", sys.stderr)
     wait = record["wait"]
     if record["state"] == "waiting" and wait and "waiting" not in told:
         told.add("waiting")

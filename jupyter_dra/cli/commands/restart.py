@@ -1,4 +1,4 @@
-"""``jupyter dra restart``: restart a session's kernel in place."""
+"""``jupyter dra restart``: restart a session's kernel on its device, in place or with another image or size."""
 
 from __future__ import annotations
 
@@ -13,14 +13,21 @@ from ..output import clean, show
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("session", help="the session's id")
     parser.add_argument("--kernel", metavar="ID", help="which kernel, when several share the session")
+    parser.add_argument("--image", help="another image; the kernel moves to another pod, the device stays")
+    parser.add_argument("--cpu", help="another number of CPUs, likewise")
+    parser.add_argument("--host-memory", metavar="SIZE", help="another amount of memory, likewise")
     add_cluster(parser)
     add_output(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
+    from ...sessions import PodChange
     from ..surroundings import open_sessions
 
+    change = PodChange(arguments.image, arguments.cpu, arguments.host_memory)
     with open_sessions(arguments) as sessions:
-        record = asyncio.run(sessions.restart_kernel(arguments.session, arguments.kernel)).as_dict()
+        record = asyncio.run(
+            sessions.restart_kernel(arguments.session, arguments.kernel, change=change)
+        ).as_dict()
     show(record, arguments.output, f"Kernel of {clean(record['id'])} restarted on the same device.")
     return exits.DONE

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+from datetime import datetime
 from typing import Any
 
 from .. import exits
 from ..options import add_cluster, add_output
 from ..output import show, table
+from ..session_words import now, until
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -33,13 +35,15 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.orphans:
         records = [record for record in records if record["orphan"]]
     document = {"kind": "SessionList", "version": 1, "context": context, "sessions": records}
-    rows = [row(record) for record in records]
-    head = ("SESSION", "STATE", "DEVICE", "NODE", "KERNELS", "LEASE ENDS", "NOTE")
-    show(document, arguments.output, table(rows, head) if rows else "You hold no device.")
+    at = now()
+    rows = [row(record, at) for record in records]
+    head = ("SESSION", "STATE", "DEVICE", "NODE", "KERNELS", "ENDS", "NOTE")
+    nothing = "No session is left behind." if arguments.orphans else "You hold no device."
+    show(document, arguments.output, table(rows, head) if rows else nothing)
     return exits.DONE
 
 
-def row(record: dict[str, Any]) -> tuple[object, ...]:
+def row(record: dict[str, Any], at: datetime) -> tuple[object, ...]:
     """One session as a line of the table."""
     first = record["devices"][0] if record["devices"] else {}
     more = len(record["devices"]) - 1
@@ -53,6 +57,6 @@ def row(record: dict[str, Any]) -> tuple[object, ...]:
         f"{device} +{more}" if more > 0 else device,
         first.get("node"),
         len(record["kernels"]),
-        (record["lease"] or {}).get("ends_at"),
+        until((record["lease"] or {}).get("ends_at"), at),
         ", ".join(notes),
     )

@@ -1,0 +1,94 @@
+"""A session in words for people: its steps, its times, what happened to it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from .output import clean, duration
+
+STEP_WORDS: Mapping[str, str] = {
+    "checked": "Request checked",
+    "claim-created": "Claim created",
+    "allocated": "Device reserved",
+    "scheduled": "Placed",
+    "image-pulled": "Image ready",
+    "kernel-starting": "Starting the kernel",
+    "connected": "Connected",
+}
+_HAPPENED: Mapping[str, str] = {
+    "moving": "The kernel is moving to pod {pod}.",
+    "moved": "The kernel moved to pod {pod}.",
+    "not-moved": "The kernel did not move: {why}",
+    "kernel-ended": "A kernel ended: {why}",
+    "reattached": "A server took the kernel over.",
+    "connection-lost": "The connection to the kernel was lost.",
+    "connected-again": "The kernel is connected again.",
+    "restarted": "The kernel restarted in place, on the same device.",
+    "died": "The kernel died: {why}",
+}
+_LOST = " What it printed before was not kept."
+
+
+def now() -> datetime:
+    """The present moment, in the user's time zone."""
+    return datetime.now().astimezone()
+
+
+def until(text: str | None, at: datetime) -> str:
+    """``in 3 h 58 min`` or ``over``; a dash where there is no end.
+
+    >>> until("2026-11-30T14:00:00Z", datetime(2026, 11, 30, 12, 2, tzinfo=UTC))
+    'in 1 h 58 min'
+    """
+    if not text:
+        return "-"
+    left = (datetime.fromisoformat(text) - at).total_seconds()
+    return f"in {duration(left)}" if left > 0 else "over"
+
+
+def clock(text: str, at: datetime) -> str:
+    """A moment in the time zone of ``at``, with the date where it is another day's.
+
+    >>> clock("2026-11-29T14:00:00Z", datetime(2026, 11, 30, 12, 2, tzinfo=UTC))
+    '2026-11-29 14:00'
+    """
+    moment = datetime.fromisoformat(text).astimezone(at.tzinfo)
+    return moment.strftime("%H:%M" if moment.date() == at.date() else "%Y-%m-%d %H:%M")
+
+
+def lease_line(lease: Mapping[str, Any], at: datetime) -> str:
+    """When the lease ends, how far it can be extended, and the idle limit."""
+    words = f"ends at {clock(lease['ends_at'], at)}, {until(lease['ends_at'], at)}"
+    longest = lease.get("longest_until")
+    if longest and longest != lease["ends_at"]:
+        words += f"; can be extended to {clock(longest, at)}"
+    if lease.get("idle_limit_seconds"):
+        words += f"; given back after {duration(lease['idle_limit_seconds'])} without use"
+    return words
+
+
+def history_lines(history: list[Mapping[str, Any]], at: datetime) -> Iterator[str]:
+    """What happened, oldest first: ``10:02  The kernel restarted in place, on the same device.``"""
+    for entry in history:
+        text = _HAPPENED.get(str(entry.get("event")))
+        if text is None:
+            continue
+        when = datetime.fromtimestamp(float(entry.get("at") or 0), UTC).isoformat()
+        words = text.format(pod=entry.get("pod"), why=_why(entry))
+        if entry.get("output") == "lost-until-here":
+            words += _LOST
+        yield f"{clock(when, at)}  {clean(words)}"
+
+
+def _why(entry: Mapping[str, Any]) -> str:
+    from ..sessions.endings import CODES, reason
+
+    code = str(entry.get("code"))
+    words = reason(code).message if code in CODES else f"{code}."
+    if entry.get("detail"):
+        words += f" {entry['detail']}"
+    elif entry.get("exit_code"):
+        words += f" Exit code {entry['exit_code']}."
+    return words
