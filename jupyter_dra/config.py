@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from traitlets import Bool, Dict, Float, Integer, List, TraitError, Unicode, Union, validate
+from traitlets import Bool, Dict, Enum, Float, Integer, List, TraitError, Unicode, Union, validate
 from traitlets.config import Configurable
 
 
@@ -31,6 +31,12 @@ class DRASettings(Configurable):
     ).tag(config=True)
     idle_timeout = Integer(
         1800, min=0, help="Seconds without use after which a device is given back; 0 switches it off."
+    ).tag(config=True)
+    idle_by = Enum(
+        ["device", "kernel"],
+        "device",
+        help="What ends an idle session: 'device': neither kernel nor device is in use, and where the device's use is "
+        "not known the session is kept until its lease ends. 'kernel': there the kernel's activity alone decides.",
     ).tag(config=True)
     wait = Integer(7200, min=0, help="Longest wait for a free device, in seconds.").tag(config=True)
     launch_timeout = Integer(
@@ -96,6 +102,7 @@ class DRASettings(Configurable):
             "lease": min(self.lease, self.longest_lease),
             "longest_lease": self.longest_lease,
             "idle": self.idle_timeout or None,
+            "idle_by": self.idle_by,
             "wait": self.wait,
             "launch": self.launch_timeout,
             "cpu": self.cpu,

@@ -10,6 +10,7 @@ from collections.abc import AsyncIterator, Mapping
 from typing import Any
 
 from ..errors import ClusterError, ConflictError, DRAError, RefusedError
+from ..sessions.leasing import UNKNOWN, UNUSED, USED
 from ..sessions.ports import KernelEvent
 from .tls import Dialer, TLSStream
 
@@ -21,6 +22,7 @@ SILENCE_SECONDS = (
 PING_SECONDS = 10.0
 ANSWER_SECONDS = 20.0
 ACTIVITIES = frozenset({"idle", "busy"})
+_FIGURES = ("memory_used_bytes", "memory_total_bytes", "utilisation_percent")
 
 
 class PodControl:
@@ -217,9 +219,15 @@ def translate(message: Mapping[str, Any]) -> list[KernelEvent]:
     if name == "activity" and message.get("state") in ACTIVITIES:
         return [KernelEvent(str(message["state"]), {"at": _text(message.get("at"), 40)})]
     if name == "usage":
-        return [
-            KernelEvent("usage", {"usage": clean_usage(message.get("usage")), "seen": message.get("seen")})
-        ]
+        lease = message.get("lease")
+        idling = lease if isinstance(lease, dict) else {}
+        use = idling.get("device_use")
+        told: dict[str, Any] = {
+            "usage": clean_usage(message.get("usage")),
+            "idle_since": _text(idling.get("idle_since"), 40),
+            "device_use": use if use in (USED, UNUSED) else UNKNOWN,
+        }
+        return [KernelEvent("usage", told)]
     if name == "lease" and isinstance(message.get("lease"), dict):
         return [KernelEvent("lease", dict(message["lease"]))]
     if name == "ending":
@@ -245,16 +253,19 @@ def clean_usage(usage: Any) -> dict[str, Any] | None:
     """Figures with known fields only; numbers that are none become None."""
     if not isinstance(usage, dict):
         return None
-    told: dict[str, Any] = {
-        name: _number(usage.get(name))
-        for name in ("memory_used_bytes", "memory_total_bytes", "utilisation_percent")
-    }
-    by_kernel = usage.get("by_kernel")
+    told: dict[str, Any] = {name: _number(usage.get(name)) for name in (*_FIGURES, "peak_bytes")}
+    by_kernel, devices, cell = usage.get("by_kernel"), usage.get("devices"), usage.get("cell")
     told.update(
         at=_text(usage.get("at"), 40),
         source=_text(usage.get("source"), 40),
         why_missing=_text(usage.get("why_missing"), 40),
         simulated=usage.get("simulated") is True,
+        complete=usage.get("complete") is True,
+        device_seconds=_amount(usage.get("device_seconds")),
+        devices=[_clean_device(one) for one in devices[:16] if isinstance(one, dict)]
+        if isinstance(devices, list)
+        else [],
+        cell=_clean_cell(cell) if isinstance(cell, dict) else None,
         by_kernel=[
             {"memory_used_bytes": _number(e.get("memory_used_bytes"))}
             for e in by_kernel[:16]
@@ -264,6 +275,30 @@ def clean_usage(usage: Any) -> dict[str, Any] | None:
         else None,
     )
     return told
+
+
+def _clean_device(device: Mapping[str, Any]) -> dict[str, Any]:
+    names = ("uuid", "name", "driver", "pool", "device", "why_missing")
+    figures = {name: _number(device.get(name)) for name in (*_FIGURES, "peak_bytes")}
+    return {**{name: _text(device.get(name), 120) for name in names}, **figures}
+
+
+def _clean_cell(cell: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        "request": _text(cell.get("request"), 80),
+        "at": _text(cell.get("at"), 40),
+        "running": cell.get("running") is True,
+        "peak_bytes": _number(cell.get("peak_bytes")),
+        "seconds": _amount(cell.get("seconds")),
+        "device_seconds": _amount(cell.get("device_seconds")),
+    }
+
+
+def _amount(value: Any) -> float | None:
+    """Seconds with one digit; None for what is no such number."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value < 1e9:
+        return None
+    return round(float(value), 1)
 
 
 def _number(value: Any) -> int | None:

@@ -158,7 +158,7 @@ class Meter:
         if self._cell is not None and (self._cell.ended is None or not self._cell.samples):
             self._cell.add(now, usage)
         for number, device in enumerate(usage.get("devices") or []):
-            key = str(device.get("uuid") or number)
+            key = f"{number} {device.get('uuid')}"
             held = device.get("memory_used_bytes")
             if isinstance(held, (int, float)):
                 self._devices[key] = max(self._devices.get(key, 0), int(held))

@@ -73,7 +73,7 @@ class KernelPods:
         facts: Mapping[str, Any],
         kernel: KernelChoice,
         hold: bool = False,
-        lease: Mapping[str, float | None] | None = None,
+        lease: Mapping[str, Any] | None = None,
         autorestart: bool = True,
     ) -> PodMaterials:
         """Everything for one new pod: fresh keys, podside's text and settings, the container's command.

@@ -13,6 +13,7 @@ from typing import Any, cast
 from ..errors import ConflictError, DRAError, SessionEnded
 from .endings import CODES, Reason, reason, reason_of_error
 from .launch import Failed, connect, dial, launch_kernel
+from .leasing import UNKNOWN, over
 from .live import LiveKernel, LiveSession
 from .making import Context, remember
 from .pods import read_secret, secret_name
@@ -22,6 +23,7 @@ from .registry import Registry
 from .release import pod_gone, release_kernel, release_session
 from .seal import DIGEST, digest_of
 from .supervision import supervise
+from .usage import device_use, idle_since
 
 log = logging.getLogger(__name__)
 
@@ -287,28 +289,16 @@ async def tick(ctx: Context, registry: Registry) -> None:
 
 
 def _enforce(ctx: Context, session: LiveSession, now: float) -> None:
-    lease = session.record().lease
-    if lease is None:
-        return
-    if lease.ends_at is not None and now > lease.ends_at + LEASE_PATIENCE:
-        finish(ctx, session, reason("lease-over"))
-    elif (
-        session.state == "running"
-        and lease.idle_seconds is not None
-        and lease.idle_since is not None
-        and now > lease.idle_since + lease.idle_seconds + LEASE_PATIENCE
-        and _device_idle(session)
-    ):
-        finish(ctx, session, reason("idle"))
-
-
-def _device_idle(session: LiveSession) -> bool:
-    """Whether the device idles as far as the pods tell; without figures the kernels' activity decides."""
-    for kernel in session.kernels:
-        percent = (kernel.usage or {}).get("utilisation_percent")
-        if isinstance(percent, int | float) and percent > 5:
-            return False
-    return True
+    lease, kernels = session.lease, session.kernels
+    judged = session.state == "running" and (session.idle_by == "kernel" or device_use(kernels) != UNKNOWN)
+    due = over(
+        now - LEASE_PATIENCE,
+        ends=lease.ends_at,
+        idle_limit=lease.idle_seconds,
+        idle_since=idle_since(kernels) if judged else None,
+    )
+    if due is not None:
+        finish(ctx, session, reason(due))
 
 
 async def close(ctx: Context, registry: Registry, *, keep: bool) -> None:

@@ -97,10 +97,11 @@ async def make_claim(ctx: Context, session: LiveSession) -> None:
 async def make_pod(ctx: Context, session: LiveSession, kernel: LiveKernel, *, hold: bool = False) -> None:
     """Create the kernel's Secret and pod; the owners are set by `set_owners`."""
     now, policy = ctx.clock(), ctx.policy
-    lease = {
+    lease: dict[str, Any] = {
         "lease_seconds": max(1.0, (session.lease.ends_at or now) - now),
         "longest_seconds": max(1.0, (session.lease.longest_until or now) - now),
         "idle_limit_seconds": session.lease.idle_seconds,
+        "idle_by": session.idle_by,
     }
     kernel.materials = ctx.runtime.materials(
         session_id=session.id,

@@ -29,6 +29,8 @@ class SessionPolicy:
 
     Attributes:
         lease, longest_lease, idle: how long a session lives, may be extended to, may idle.
+        idle_by: what calls a device idle whose use is not known: ``device`` keeps it until the lease ends, ``kernel``
+            goes by the kernel's activity alone.
         wait: longest wait for a free device. launch: longest time from the device to a connected kernel.
         grace: the pod's termination grace period.
         image: kernel image; None takes ``jupyter-dra/kernel:local`` in the local cluster, else `fallback_image`.
@@ -48,6 +50,7 @@ class SessionPolicy:
     lease: int = 4 * HOUR
     longest_lease: int = 12 * HOUR
     idle: int | None = HOUR // 2
+    idle_by: str = "device"
     wait: int = 2 * HOUR
     launch: int = 600
     grace: int = 5

@@ -126,14 +126,15 @@ class PodRuntime(Protocol):
         facts: Mapping[str, Any],
         kernel: KernelChoice,
         hold: bool = False,
-        lease: Mapping[str, float | None] | None = None,
+        lease: Mapping[str, Any] | None = None,
     ) -> PodMaterials:
         """Everything for one new pod.
 
         Args:
             facts: first content of the session.json the kernel can read.
             hold: the kernel starts only at `Control.start`.
-            lease: ``lease_seconds``, ``longest_seconds``, ``idle_limit_seconds``, counted from podside's start.
+            lease: ``lease_seconds``, ``longest_seconds``, ``idle_limit_seconds``, counted from podside's start;
+                ``idle_by`` ``kernel`` lets the kernel's activity decide where the device's use is not known.
         """
         ...
 

@@ -120,12 +120,20 @@ class KernelRecord:
 
 @dataclass(frozen=True, slots=True)
 class Lease:
-    """How long the session may live and idle; times in epoch seconds."""
+    """How long the session may live and idle; times in epoch seconds.
+
+    Attributes:
+        longest_idle: what the idle limit may be raised to; None is without limit.
+        device_use: whether the devices are in use as far as the pods can tell (``leasing.USED`` …); with ``unknown``
+            the session is kept although its kernels idle.
+    """
 
     ends_at: float | None
     longest_until: float | None
     idle_seconds: float | None
     idle_since: float | None = None
+    longest_idle: float | None = None
+    device_use: str | None = None
 
     def as_dict(self) -> dict[str, Any]:
         return {
@@ -133,6 +141,7 @@ class Lease:
             "longest_until": iso(self.longest_until),
             "idle_limit_seconds": None if self.idle_seconds is None else int(self.idle_seconds),
             "idle_since": iso(self.idle_since),
+            "device_use": self.device_use,
         }
 
 

@@ -11,11 +11,13 @@ from typing import Any
 from ..errors import DRAError
 from .endings import CODES, Reason, reason
 from .launch import Failed, dial, look
+from .leasing import UNKNOWN
 from .live import LiveKernel, LiveSession
 from .making import Context, remember
 from .ports import KernelEvent
 from .record import epoch
 from .seal import LEASE, read_lease
+from .usage import usage_of
 
 log = logging.getLogger(__name__)
 
@@ -185,17 +187,14 @@ class _Follower:
             self.session.changed("kernels")
 
     def _usage(self, params: Any) -> None:
-        """Figures are the pod's own word: shown, never used to lengthen anything (threat T16)."""
-        usage = params.get("usage")
-        self.kernel.usage = usage if isinstance(usage, dict) else None
-        shown = dict(self.kernel.usage or {})
-        shown.pop("by_kernel", None)
-        by_kernel = [
-            {"kernel": k.id, "memory_used_bytes": (k.usage or {}).get("memory_used_bytes")}
-            for k in self.session.kernels
-            if not k.gone
-        ]
-        self.session.usage = {**shown, "by_kernel": by_kernel} if shown else None
+        usage, kernel = params.get("usage"), self.kernel
+        kernel.usage = usage if isinstance(usage, dict) else None
+        kernel.device_use = str(params.get("device_use") or UNKNOWN)
+        since = epoch(params.get("idle_since"))
+        # podside also counts the device's use; its moments have whole seconds, so small differences say nothing.
+        if kernel.state == "idle" and since is not None and since > (kernel.idle_since or 0) + 1:
+            kernel.idle_since = since
+        self.session.usage = usage_of(self.session.kernels)
         self.session.changed("usage")
 
 

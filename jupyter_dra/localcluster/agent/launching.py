@@ -18,7 +18,7 @@ from jupyter_dra.localcluster.agent.environment import (
     container_environment,
     expanded_argv,
 )
-from jupyter_dra.localcluster.agent.figures import write_figures
+from jupyter_dra.localcluster.agent.figures import Load, simulated_figures, write_figures
 from jupyter_dra.localcluster.agent.images import Image
 from jupyter_dra.localcluster.agent.paths import METADATA_ROOT, PRIVATE_ROOTS, TERMINATION_LOG, PathMap
 from jupyter_dra.localcluster.agent.reporting import StatusReporter
@@ -131,7 +131,7 @@ class Launcher:
             if simulated:
                 usage = self._pod.usage_file(container)
                 env.setdefault("JUPYTER_DRA_SIMULATED_USAGE", str(usage))
-                write_figures(usage, simulated, 0, 0)
+                write_figures(usage, [simulated_figures(one, Load(), Load()) for one in simulated])
         return env, PathMap(mounts)
 
     def _mounts(self, container: Container, devices: Sequence[PreparedDevice]) -> dict[str, Path]:

@@ -15,7 +15,7 @@ from jupyter_dra.errors import ConflictError, InputError
 from jupyter_dra.localcluster.agent import tree
 from jupyter_dra.localcluster.agent.addresses import AddressPool
 from jupyter_dra.localcluster.agent.environment import MissingSource, Place, container_environment, expand
-from jupyter_dra.localcluster.agent.figures import simulated_figures
+from jupyter_dra.localcluster.agent.figures import Load, simulated_figures
 from jupyter_dra.localcluster.agent.images import ImageTable
 from jupyter_dra.localcluster.agent.logs import LogFile, LogQuery
 from jupyter_dra.localcluster.agent.paths import PathMap
@@ -261,13 +261,24 @@ def test_a_container_sees_the_requests_it_names() -> None:
 
 
 def test_simulated_figures_are_marked_and_missing_where_no_memory_is_stated() -> None:
-    figures = simulated_figures(device("gpu-0"), 1 << 30, 40)
+    own = Load(1 << 30, 40)
+    figures = simulated_figures(device("gpu-0"), own, own)
     assert figures["simulated"] is True
     assert figures["memory_total_bytes"] == 81559 << 20
     assert figures["memory_used_bytes"] == (420 << 20) + (1 << 30)
-    chip = simulated_figures(device("0", driver="tpu.google.com", capacity={}), 1, 40)
-    assert (chip["memory_used_bytes"], chip["utilisation_percent"]) == (None, None)
+    chip = simulated_figures(device("0", driver="tpu.google.com", capacity={}), own, own)
+    assert (chip["memory_used_bytes"], chip["utilisation_percent"]) == (None, 40)
     assert chip["why_missing"] == "not-known"
+    card = simulated_figures(device("nic-0", driver="dra.net", capacity={}), own, own)
+    assert (card["memory_used_bytes"], card["utilisation_percent"]) == (None, None)
+
+
+def test_a_shared_simulated_device_shows_the_sum_and_each_pods_own_part() -> None:
+    first, second = Load(1 << 30, 80), Load(2 << 30, 60)
+    figures = simulated_figures(device("gpu-0"), first, first.plus(second))
+    assert figures["memory_used_bytes"] == 2 * (420 << 20) + (3 << 30)
+    assert figures["memory_of_kernel_bytes"] == (420 << 20) + (1 << 30)
+    assert figures["utilisation_percent"] == 100
 
 
 @pytest.mark.threat("T40")
