@@ -125,6 +125,14 @@ class KernelSocket:
                 idle = idle or (kind == "status" and content["execution_state"] == "idle")
         return "".join(printed)
 
+    async def told(self, state: str, *, timeout: float = DEADLINE) -> None:
+        """Wait until a status message says this of the kernel."""
+        async with asyncio.timeout(timeout):
+            while True:
+                message = await self._receive()
+                if message["msg_type"] == "status" and message["content"]["execution_state"] == state:
+                    return
+
     async def _send(self, kind: str, own: str, content: Mapping[str, Any]) -> None:
         header = {"msg_id": own, "msg_type": kind, "username": "", "session": self._session, "version": "5.3"}
         header["date"] = "2026-01-01T00:00:00Z"

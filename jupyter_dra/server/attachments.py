@@ -16,6 +16,7 @@ from ..kernels.kernelspecs import SESSION_SPEC
 if TYPE_CHECKING:
     from jupyter_server.serverapp import ServerApp
 
+    from ..sessions.handover import PodChange
     from ..sessions.ports import KernelChoice
     from ..sessions.service import Sessions
 
@@ -122,13 +123,18 @@ class Attachments:
             return (await self._sessions.get(session_id)).as_dict()
         return (await self._sessions.stop_kernel(session_id, kernel_id)).as_dict()
 
-    async def restart(self, session_id: str, kernel_id: str) -> dict[str, Any]:
-        """Restart in place; through the kernel manager where it holds the kernel, so that open pages notice."""
+    async def restart(self, session_id: str, kernel_id: str, change: PodChange) -> dict[str, Any]:
+        """Restart in place, through the kernel manager where it holds the kernel, so that open pages notice.
+
+        With a ``change`` the move to another pod is begun; the kernel's provisioner tells the pages when it is over.
+        """
         record = await self._sessions.get(session_id)
         if all(one.id != kernel_id for one in record.kernels):
             raise NotFoundError(f"The session {session_id} has no kernel {kernel_id}.", code="not-found")
         manager = self._manager
-        if kernel_id in manager:
+        if change:
+            await self._sessions.restart_kernel(session_id, kernel_id, change=change, wait=False)
+        elif kernel_id in manager:
             await manager.restart_kernel(kernel_id)
         else:
             record = await self._sessions.restart_kernel(session_id, kernel_id)

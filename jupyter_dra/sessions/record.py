@@ -86,7 +86,7 @@ class DeviceRecord:
 
 @dataclass(frozen=True, slots=True)
 class KernelRecord:
-    """One kernel of a session, and its pod."""
+    """One kernel of a session, and its pod; ``next_pod`` is the one it is being moved to."""
 
     id: str
     name: str
@@ -99,6 +99,7 @@ class KernelRecord:
     image: str | None = None
     cpu: str | None = None
     host_memory: str | None = None
+    next_pod: str | None = None
     pod_uid: str | None = None
     usage: Mapping[str, Any] | None = None
 
@@ -115,6 +116,7 @@ class KernelRecord:
             "image": self.image,
             "cpu": self.cpu,
             "host_memory": self.host_memory,
+            "next_pod": self.next_pod,
         }
 
 

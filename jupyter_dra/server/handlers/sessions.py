@@ -95,8 +95,10 @@ class RestartHandler(DRAHandler):
 
     @route
     async def post(self, session_id: str, kernel_id: str) -> None:
-        self.body("Empty")
-        self.send(await self.board.attachments.restart(session_id, kernel_id), HTTPStatus.ACCEPTED)
+        from ...sessions import PodChange
+
+        change = PodChange(**self.body("KernelRestart"))
+        self.send(await self.board.attachments.restart(session_id, kernel_id, change), HTTPStatus.ACCEPTED)
 
 
 class DetachHandler(DRAHandler):

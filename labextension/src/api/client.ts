@@ -10,6 +10,7 @@ import type {
   DoctorReport,
   LaunchRequest,
   Plan,
+  PodChange,
   ProblemBody,
   Requirement,
   Session,
@@ -133,9 +134,10 @@ export class DRAClient {
     return response.text();
   }
 
-  restartKernel(id: string, kernel: string): Promise<Session> {
+  /** Restarts a kernel in place; with a change, in another pod on the same device. */
+  restartKernel(id: string, kernel: string, change: PodChange = {}): Promise<Session> {
     const path = `sessions/${encodeURIComponent(id)}/kernels/${encodeURIComponent(kernel)}/restart`;
-    return this._json('POST', path, {});
+    return this._json('POST', path, change);
   }
 
   switchContext(name: string): Promise<Status> {

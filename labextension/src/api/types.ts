@@ -295,6 +295,18 @@ export interface SessionKernel {
   last_activity: string | null;
   transport?: string | null;
   encrypted?: boolean | null;
+  image?: string | null;
+  cpu?: string | null;
+  host_memory?: string | null;
+  /** The pod it is being moved to. */
+  next_pod?: string | null;
+}
+
+/** What another pod of a kernel has that the present one has not. */
+export interface PodChange {
+  image?: string;
+  cpu?: string;
+  host_memory?: string;
 }
 
 export interface Step {
