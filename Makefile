@@ -49,6 +49,7 @@ lint: $(VENV)/.test ## format, lint, types, generated files
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/python tools/front_codes.py --check
+	$(BIN)/python tools/settings_page.py --check
 	$(JLPM) install --immutable
 	$(JLPM) types
 	$(JLPM) lint
