@@ -155,7 +155,9 @@ class CellRunner:
                 since.append(time.monotonic())
             status.say(f"%%dra · {text}")
 
-        record = self._cluster.launch(wish, wait=options.wait, say=say, kernel=kernel, cwd=os.getcwd(), idle_by="kernel")
+        record = self._cluster.launch(
+            wish, wait=options.wait, say=say, kernel=kernel, cwd=os.getcwd(), idle_by="kernel"
+        )
         try:
             place = self._open(record, options.wish)
         except BaseException:
