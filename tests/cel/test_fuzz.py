@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -140,6 +141,7 @@ def outcome(text: str, device: dict[str, Any]) -> bool | str:
     return answer
 
 
+@pytest.mark.threat("T35")
 @settings(max_examples=400)
 @given(st.lists(st.sampled_from(TOKENS), max_size=25).map("".join), st.sampled_from(DEVICES))
 def test_soup_of_tokens(text: str, device: dict[str, Any]) -> None:
@@ -220,6 +222,7 @@ def test_a_profile_answers_as_each_of_its_devices(text: str) -> None:
     assert results.count() == len(right)
 
 
+@pytest.mark.threat("T03")
 @given(
     st.text(max_size=30).filter(lambda text: not any("\ud800" <= character <= "\udfff" for character in text))
 )

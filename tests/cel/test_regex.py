@@ -28,6 +28,7 @@ def without_re2(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     compiled.cache_clear()
 
 
+@pytest.mark.threat("T35")
 @pytest.mark.parametrize(
     ("pattern", "text", "found"),
     [
@@ -105,6 +106,7 @@ def test_without_re2_long_texts_are_refused_rather_than_searched_for_minutes() -
         compiled("a*b*c*d").matches("a" * 5_000)
 
 
+@pytest.mark.threat("T35")
 def test_catastrophic_patterns_are_quick() -> None:
     start = time.process_time()
     assert not compiled("^(a+)+$").matches("a" * 5_000 + "b")

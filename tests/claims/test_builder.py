@@ -168,6 +168,7 @@ def test_a_whole_word_is_meant_not_a_part_of_one() -> None:
     assert set(products) == {"NVIDIA A10"}
 
 
+@pytest.mark.threat("T03")
 def test_user_text_stays_a_literal_inside_the_expression() -> None:
     hostile = 'x" || true || "'
     claim = build_claim(Requirement(tier="t", product=hostile), name="c")
@@ -328,6 +329,8 @@ def test_previews_say_the_same_in_each_language() -> None:
     assert to_magic(requirement).startswith("%dra launch")
 
 
+@pytest.mark.threat("T21")
+@pytest.mark.threat("T03")
 @settings(max_examples=100, deadline=None)
 @given(names, st.sampled_from(["y", "no", "on", "1e3", "null", "~", "0o7", ": x", "- a", "#c", "{a}", "@x"]))
 def test_yaml_reads_back_equal_whatever_the_text(name: str, trap: str) -> None:

@@ -116,6 +116,7 @@ def test_a_misspelt_field_is_answered_with_the_nearest_one() -> None:
     assert refused.value.next_step == "Did you mean architecture?"
 
 
+@pytest.mark.threat("T18")
 def test_secrets_of_the_environment_never_show_in_the_representation() -> None:
     assert "hunter2" not in repr(Requirement(env={"PASSWORD": "hunter2"}))
 

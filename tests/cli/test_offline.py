@@ -189,6 +189,7 @@ def test_the_published_example_is_refused_mended_and_then_clean(dra: Command, tm
     assert dra("check", str(mended)).status == 0
 
 
+@pytest.mark.threat("T26")
 def test_write_replaces_the_file_and_follows_no_link(dra: Command, tmp_path: Path) -> None:
     original = (EXAMPLES / "vllm" / "as-published.yaml").read_text()
     path = tmp_path / "manifests.yaml"

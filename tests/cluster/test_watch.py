@@ -37,6 +37,7 @@ def test_changes_arrive_in_order_and_can_be_waited_for(run: Any) -> None:
     run(test)
 
 
+@pytest.mark.threat("T37")
 def test_a_cut_watch_goes_on_without_a_new_list(run: Any) -> None:
     async def test(client: KubeClient) -> None:
         cache = await WatchCache(client, "ConfigMap", "default").ready()
@@ -66,6 +67,7 @@ def test_a_watch_that_had_the_right_is_not_put_off_by_a_server_that_just_started
     run(test)
 
 
+@pytest.mark.threat("T37")
 def test_an_outdated_watch_lists_once_and_tells_the_difference(run: Any) -> None:
     async def test(client: KubeClient) -> None:
         await client.create(config_map("w-old"))

@@ -187,6 +187,7 @@ def test_others_stay_unnamed_and_a_cancelled_wait_leaves_nothing(hub: Hub, clust
     wait_for(lambda: gone(cluster, "sentinel-sue"))
 
 
+@pytest.mark.threat("T47")
 def test_a_hub_that_was_killed_finds_its_servers_and_their_claims(hub: Hub, cluster: LocalCluster) -> None:
     """Last: it leaves a hub of another configuration behind."""
     hub.add_user("tess")

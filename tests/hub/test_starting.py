@@ -319,6 +319,7 @@ def test_names_that_look_alike_have_claims_of_their_own(stories: Stories, cluste
     stories.run(story)
 
 
+@pytest.mark.threat("T36")
 def test_forty_people_load_the_form_and_share_one_watch(stories: Stories, cluster: LocalCluster) -> None:
     async def story() -> float:
         people = [spawner(f"person-{number}") for number in range(40)]
@@ -368,6 +369,7 @@ def test_forty_people_share_eight_devices(stories: Stories, cluster: LocalCluste
     stories.run(story)
 
 
+@pytest.mark.threat("T30")
 def test_a_lost_answer_makes_no_second_claim(stories: Stories, cluster: LocalCluster) -> None:
     async def story() -> None:
         one = spawner("jil")

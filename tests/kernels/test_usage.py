@@ -70,6 +70,7 @@ def test_what_the_driver_does_not_permit_is_said(podusage: ModuleType, library: 
     assert usage["why_missing"] == "not-permitted"
 
 
+@pytest.mark.threat("T32")
 def test_an_allocated_device_that_cannot_be_seen_gives_no_figures_of_others(
     podusage: ModuleType, library: str, tmp_path: Path
 ) -> None:

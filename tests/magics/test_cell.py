@@ -83,6 +83,7 @@ def notebook(cluster: LocalCluster, tmp_path: Path, monkeypatch: pytest.MonkeyPa
         side.close()
 
 
+@pytest.mark.threat("T45")
 def test_a_cell_runs_on_a_device_with_variables_there_and_results_back_and_nothing_stays(
     notebook: Notebook, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -189,6 +190,7 @@ def test_a_kept_session_is_used_again_also_after_the_notebooks_kernel_was_restar
     assert notebook.left() == [[], [], []]
 
 
+@pytest.mark.threat("T45")
 @pytest.mark.parametrize(
     ("line", "why"),
     [

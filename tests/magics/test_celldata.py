@@ -66,6 +66,7 @@ def forged(tree: Any, *parts: bytes) -> str:
     return json.dumps({"trees": {"x": tree}, "parts": texts, "problems": {}})
 
 
+@pytest.mark.threat("T44")
 def test_a_pickle_is_not_loaded_unless_the_cell_asked_for_it() -> None:
     text = forged({"k": "pickle", "p": 0}, pickle.dumps(Canary()))
     with pytest.raises(CannotTravel, match="pickle"):
@@ -75,6 +76,7 @@ def test_a_pickle_is_not_loaded_unless_the_cell_asked_for_it() -> None:
     assert Canary.touched == ["loaded"]
 
 
+@pytest.mark.threat("T44")
 @pytest.mark.parametrize(
     "text",
     [
@@ -99,6 +101,7 @@ def test_nonsense_is_refused_plainly(text: str) -> None:
         from_text(text)
 
 
+@pytest.mark.threat("T44")
 def test_values_are_counted_against_the_limit_wherever_they_hide() -> None:
     for value in ("x" * 2000, [0] * 2000, dict.fromkeys(range(2000)), b"x" * 2000, 1 << 20_000):
         with pytest.raises(CannotTravel, match="too large"):
@@ -117,6 +120,7 @@ def test_subclasses_are_named_and_refused() -> None:
         to_text({"x": {"in": Named()}})
 
 
+@pytest.mark.threat("T44")
 def test_arrow_tables_travel_and_compressed_ones_are_not_opened() -> None:
     pa = pytest.importorskip("pyarrow")
     table = pa.table({"n": [1, 2, None], "s": pa.array(["a", "b", "a"]).dictionary_encode()})
@@ -134,6 +138,7 @@ def test_arrow_tables_travel_and_compressed_ones_are_not_opened() -> None:
         from_text(forged({"k": "table", "p": 0}, b"\xff\xff\xff\xff\x10\x00\x00\x00nonsense"))
 
 
+@pytest.mark.threat("T44")
 def test_arrays_travel_and_those_with_objects_or_a_false_header_are_not_loaded() -> None:
     np = pytest.importorskip("numpy")
     import io

@@ -5,6 +5,7 @@ from __future__ import annotations
 from random import Random
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -81,6 +82,7 @@ def test_reasons_always_add_up_to_all_devices(seed: int) -> None:
             assert adds_up(answer), answer.as_dict()
 
 
+@pytest.mark.threat("T36")
 def test_a_slice_that_cannot_be_read_does_not_break_the_others() -> None:
     bad = slice_of("n2", [device("gpu-0", "80 GB")])
     inventory = Inventory.from_objects(

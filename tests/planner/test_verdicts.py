@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import time
 
+import pytest
+
 from jupyter_dra.planner import Inventory
 
 from .build import (
@@ -241,6 +243,7 @@ def island(count: int, requests: int, in_one: bool) -> tuple[Inventory, dict]:
     return inventory, claim("c", *parts, constraints=[{"matchAttribute": "gpu.example.com/island"}])
 
 
+@pytest.mark.threat("T36")
 def test_seventeen_of_one_island_of_sixteen_is_answered_at_once() -> None:
     for in_one in (False, True):
         inventory, asked = island(31, 17, in_one)
@@ -254,6 +257,7 @@ def test_seventeen_of_one_island_of_sixteen_is_answered_at_once() -> None:
         assert inventory.plan(asked).verdict == "fits"
 
 
+@pytest.mark.threat("T36")
 def test_a_search_without_end_is_said_to_be_undecided() -> None:
     # Parts of different sizes on one card: no shortcut sees that 15 odd sizes never add up to the rest.
     sizes = [3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47, 53]

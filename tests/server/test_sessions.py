@@ -79,6 +79,7 @@ async def test_documents_have_the_form_the_description_gives(fetch: Fetch) -> No
     assert len(compact.json["rows"]) == compact.json["total"]
 
 
+@pytest.mark.threat("T01")
 async def test_a_session_is_launched_used_and_given_back(
     fetch: Fetch, jp_serverapp: Any, shared_cluster: LocalCluster
 ) -> None:
@@ -198,6 +199,7 @@ async def test_the_lease_can_be_extended_but_not_beyond_the_longest(fetch: Fetch
     await until(fetch, session_id, "ended")
 
 
+@pytest.mark.threat("T50")
 async def test_changes_arrive_as_events_without_names(fetch: Fetch, jp_serverapp: Any) -> None:
     seen: list[dict[str, Any]] = []
 

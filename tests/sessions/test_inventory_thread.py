@@ -66,6 +66,8 @@ def test_a_question_sees_every_change_applied_before_it_and_none_after() -> None
     assert asyncio.run(main()) == [1, 3, 2]
 
 
+@pytest.mark.threat("T36")
+@pytest.mark.threat("T35")
 def test_the_loop_goes_on_while_a_question_is_answered() -> None:
     async def main() -> None:
         thread = InventoryThread()

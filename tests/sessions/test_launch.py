@@ -60,6 +60,8 @@ def test_a_launch_costs_at_most_six_requests_and_lists_nothing(place: Place) -> 
         service.loop.call(service.stop(session_id))
 
 
+@pytest.mark.threat("T22")
+@pytest.mark.threat("T19")
 def test_pod_owns_claim_and_secret_and_runs_at_level_restricted(place: Place) -> None:
     service = place.service(longest_lease=7200)
     session_id = launched(service, {**H100, "env": {"TOKEN": "s3cr3t-value"}})

@@ -118,6 +118,7 @@ def test_volumes_come_from_the_administrators_offers_only() -> None:
     assert caught.value.path == "volumes"
 
 
+@pytest.mark.threat("T37")
 def test_events_of_one_session_are_merged_to_five_a_second() -> None:
     async def main() -> list[SessionEvent]:
         publisher, seen = Publisher(), []
