@@ -24,8 +24,8 @@ notebook's metadata, the kernelspec, the tier's defaults, these settings, and wh
 _SECTIONS: tuple[tuple[str, str, type[Configurable]], ...] = (
     (
         "Sessions",
-        "In `jupyter_server_config.py` (`c.DRASettings.lease = 7200`), or in `jupyter_config.py` for every program that\n"
-        "starts kernels, such as `jupyter execute`.",
+        "In `jupyter_server_config.py` (`c.DRASettings.lease = 7200`), or in `jupyter_config.py` for every program\n"
+        "that starts kernels, such as `jupyter execute`.",
         DRAExtension,
     ),
     (
