@@ -8,6 +8,7 @@ the start. All work therefore happens on the session service's own loop.
 from __future__ import annotations
 
 import asyncio
+import difflib
 import os
 import signal
 from collections.abc import Coroutine, Mapping
@@ -95,7 +96,9 @@ class DRAProvisioner(KernelProvisionerBase):
         return {}
 
     def __init__(self, **kwargs: Any) -> None:
+        unknown = {name: kwargs.pop(name) for name in list(kwargs) if not self.has_trait(name)}
         super().__init__(**kwargs)
+        self._unknown = tuple(unknown)
         self.connection_info = {}  # the base class shares one mapping between all instances
         self._held: HeldKernel | None = None
         self._service: Any = None
@@ -133,6 +136,7 @@ class DRAProvisioner(KernelProvisionerBase):
         Raises KernelNotStarted after having undone what was begun.
         """
         try:
+            self._refuse_unknown()
             if self._held is not None:
                 await self._start_again(self._held)
             else:
@@ -141,6 +145,17 @@ class DRAProvisioner(KernelProvisionerBase):
             raise KernelNotStarted(error) from error
         self._process, self._asked_to_end, self._crashed = True, False, False
         return self.connection_info
+
+    def _refuse_unknown(self) -> None:
+        """A field of the kernelspec that nobody knows is no wish to be dropped silently: it meant something."""
+        for name in self._unknown:
+            near = difflib.get_close_matches(name, [*WISHES, "wait_for_device"], n=1)
+            raise InputError(
+                f"The kernelspec asks for {name[:60]!r}, which is no field of a requirement.",
+                code="unknown-field",
+                path=f"metadata.kernel_provisioner.config.{name[:60]}",
+                next_step=f"Did you mean {near[0]}?" if near else f"Fields: {', '.join(WISHES)}.",
+            )
 
     async def _start_again(self, held: HeldKernel) -> None:
         try:

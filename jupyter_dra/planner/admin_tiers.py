@@ -59,4 +59,13 @@ def _entry(entry: Json, tiers: Sequence[Json]) -> dict[str, Any]:
     tier = admin_tier(entry.get("tier"), tiers)
     if tier is None:
         return dict(entry)
-    return {**(tier.get("requirement") or {}), **entry, "tier": tier_class(tier)}
+    added = dict(tier.get("requirement") or {})
+    where = [*added.pop("where", ()), *_listed(entry.get("where"))]
+    return {**added, **entry, "tier": tier_class(tier), **({"where": where} if where else {})}
+
+
+def _listed(value: object) -> Sequence[Any]:
+    """Selectors of an entry, which may be a single text."""
+    if isinstance(value, str):
+        return (value,)
+    return value if isinstance(value, Sequence) else ()

@@ -153,6 +153,29 @@ def test_a_start_that_is_impossible_says_why_and_leaves_nothing(
     assert not cluster.list("resourceclaims")
 
 
+@pytest.mark.threat("T22")
+@pytest.mark.parametrize(
+    ("config", "said"),
+    [
+        ({"teir": "gpu.nvidia.com"}, "'teir'.*Did you mean tier"),
+        ({"hostPath": "/etc"}, "'hostPath'"),
+        ({"pod": {"spec": {"containers": [{"securityContext": {"privileged": True}}]}}}, "'pod'"),
+        ({"share": {"hostNetwork": True}}, "share names exactly one"),
+    ],
+    ids=str,
+)
+def test_a_kernelspec_that_asks_for_what_there_is_not_starts_nothing(
+    cluster: LocalCluster, specs: KernelSpecManager, config: dict[str, Any], said: str
+) -> None:
+    path = Path(install({"vram": "80GB", **SMALL}, name="odd", manager=specs).folder) / "kernel.json"
+    content = json.loads(path.read_text())
+    content["metadata"]["kernel_provisioner"]["config"].update(config)
+    path.write_text(json.dumps(content))
+    with pytest.raises(KernelNotStarted, match=said):
+        KernelManager(kernel_name="odd").start_kernel()
+    assert not cluster.list("pods")
+
+
 @pytest.mark.threat("T17")
 def test_nothing_of_this_programs_environment_reaches_the_pod(
     cluster: LocalCluster, specs: KernelSpecManager, monkeypatch: pytest.MonkeyPatch

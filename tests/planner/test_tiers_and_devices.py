@@ -97,6 +97,15 @@ def test_an_admin_tier_narrows_its_class() -> None:
     assert plan.requirement == {"tier": "hopper"}
 
 
+def test_conditions_of_an_admin_tier_hold_in_alternatives_too() -> None:
+    tier = {"name": "hopper", "device_class": "any", "requirement": {"where": ["1 == 1"], "vram": "40GB"}}
+    plan = lab().plan({"tier": "any", "or_else": [{"tier": "hopper", "where": "2 == 2"}]}, tiers=[tier])
+    alternative = plan.claim["spec"]["devices"]["requests"][0]["firstAvailable"][1]
+    expressions = [one["cel"]["expression"] for one in alternative["selectors"]]
+    assert expressions[-2:] == ["1 == 1", "2 == 2"]
+    assert "40G" in expressions[0]
+
+
 @pytest.mark.parametrize(
     ("published", "product", "label"),
     [
