@@ -19,6 +19,8 @@ NAME = PREFIX + "name"
 NOTEBOOK = PREFIX + "notebook"
 REPLACES = PREFIX + "replaces"
 """On a kernel pod: the pod whose kernel it takes over."""
+LEASE_ENDS = PREFIX + "lease-ends"
+"""On a claim of ours: when it is expected back, for those who wait."""
 SEAL = PREFIX + "seal"
 
 DISPLAY_NAME = PREFIX + "display-name"

@@ -19,6 +19,7 @@ class Kept:
     """A part of a claim that the vocabulary has no word for."""
 
     path: str
+    code: str
     what: str
 
     @property
@@ -85,7 +86,7 @@ class _Reader:
         requests: Sequence[Mapping[str, Any]] = items(devices.get("requests"))
         mains = [one for one in requests if not text(one.get("name")).startswith("near-")]
         if len(mains) != 1:
-            self._keep("spec.devices.requests", f"{len(mains)} requests that are no companions")
+            self._keep("spec.devices.requests", "requests", f"{len(mains)} requests that are no companions")
             return None
         main = mains[0]
         values = self._request_values(main)
@@ -102,12 +103,14 @@ class _Reader:
             self._read_config(values, config, f"spec.devices.config[{index}]")
         return values
 
-    def _keep(self, path: str, what: str) -> None:
-        self.kept.append(Kept(path, what))
+    def _keep(self, path: str, code: str, what: str) -> None:
+        self.kept.append(Kept(path, code, what))
 
     def _companion(self, request: Mapping[str, Any]) -> dict[str, Any] | None:
         if "exactly" not in request:
-            self._keep(f"spec.devices.requests[{request.get('name')}]", "alternatives of a companion")
+            self._keep(
+                f"spec.devices.requests[{request.get('name')}]", "alternatives", "alternatives of a companion"
+            )
             return None
         return self._device_values(mapping(request["exactly"]))
 
@@ -116,14 +119,14 @@ class _Reader:
             return self._device_values(mapping(request["exactly"]))
         alternatives = [self._device_values(one) for one in items(request.get("firstAvailable"))]
         if not alternatives:
-            self._keep("spec.devices.requests[0]", "a request without a kind")
+            self._keep("spec.devices.requests[0]", "no-kind", "a request without a kind")
             return None
         first, *others = alternatives
         return {**first, "or_else": [_difference(first, one) for one in others]}
 
     def _device_values(self, request: Mapping[str, Any]) -> dict[str, Any]:
         if request.get("adminAccess"):
-            self._keep("adminAccess", "admin access")
+            self._keep("adminAccess", "admin-access", "admin access")
         values: dict[str, Any] = {"tier": request.get("deviceClassName")}
         if request.get("allocationMode") == "All":
             values["count"] = "all"
@@ -145,7 +148,7 @@ class _Reader:
             values["share"] = {"memory": str(next(iter(asked.values())))}
             return
         if asked:
-            self._keep("capacity.requests", "an amount of something else than memory")
+            self._keep("capacity.requests", "capacity", "an amount of something else than memory")
         if shareable:
             where.append(expressions.SHAREABLE)
 
@@ -159,13 +162,13 @@ class _Reader:
         elif distinct and scope == names[:1] and "spread" not in values:
             values["spread"] = _SHORT_ALIGN.get(distinct, distinct)
         else:
-            self._keep(path, "this constraint")
+            self._keep(path, "constraint", "this constraint")
 
     def _read_config(self, values: dict[str, Any], config: Mapping[str, Any], path: str) -> None:
         sharing = mapping(mapping(mapping(config.get("opaque")).get("parameters")).get("sharing"))
         strategy = {"TimeSlicing": "time-slicing", "MPS": "mps"}.get(text(sharing.get("strategy")))
         if strategy is None or "share" in values:
-            self._keep(path, "this driver configuration")
+            self._keep(path, "config", "this driver configuration")
             return
         share: dict[str, Any] = {"strategy": strategy}
         interval = text(mapping(sharing.get("timeSlicingConfig")).get("interval"))

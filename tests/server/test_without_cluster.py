@@ -61,7 +61,9 @@ async def test_a_claim_written_by_hand_is_read_back_and_what_has_no_field_is_nam
     assert answer.status == 200
     assert answer.json["claim"]["spec"]["devices"]["config"][0]["requests"] == ["gpu"]
     assert answer.json["form"] == {"tier": "big", "count": 2}
-    assert answer.json["kept"] == [{"path": "spec.devices.config[0]", "what": "this driver configuration"}]
+    assert answer.json["kept"] == [
+        {"path": "spec.devices.config[0]", "code": "config", "what": "this driver configuration"}
+    ]
     again = await fetch("POST", "claims/preview", body={"requirement": {"claim": answer.json["claim"]}})
     assert again.json["kept"] == answer.json["kept"]
     assert "mode: exclusive" in again.json["yaml"]

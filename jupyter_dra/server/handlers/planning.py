@@ -76,7 +76,7 @@ def _preview(requirement: Any, namespace: str | None, classes: Any) -> dict[str,
         "lines": len(text.splitlines()),
         "findings": [finding for finding in findings if finding["severity"] != "hint"],
         "form": reading.requirement.as_dict() if reading.requirement else None,
-        "kept": [{"path": part.path, "what": part.what} for part in reading.kept],
+        "kept": [{"path": part.path, "code": part.code, "what": part.what} for part in reading.kept],
     }
 
 

@@ -92,6 +92,11 @@ export class DRAClient {
     return this._json('POST', 'claims/preview', { requirement }, options);
   }
 
+  /** Reads the YAML of a claim; Problem where it is none. */
+  readClaim(text: string, options?: RequestOptions): Promise<ClaimPreview> {
+    return this._json('POST', 'claims/preview', { text }, options);
+  }
+
   fetchSessions(options?: RequestOptions): Promise<SessionList> {
     return this._json('GET', 'sessions', undefined, options);
   }

@@ -269,6 +269,16 @@ export interface ClaimPreview {
   shell: string;
   lines: number;
   findings: readonly Finding[];
+  /** The claim read back as a requirement, as far as that can be. */
+  form?: Requirement | null;
+  /** What the claim says and a requirement has no field for. */
+  kept?: readonly KeptPart[];
+}
+
+export interface KeptPart {
+  path: string;
+  code: string;
+  what: string;
 }
 
 export type SessionState = 'waiting' | 'starting' | 'running' | 'releasing' | 'ended';

@@ -104,6 +104,7 @@ const SHAPES = {
       <path d="M4.8 2.6v3.6h5.4V2.6M4.6 13.4V9.2h6.8v4.2" />
     </>
   ),
+  edit: <path d="M10.8 2.6l2.6 2.6-7.6 7.6-3.3.7.7-3.3zM9 4.4L11.6 7" />,
   caret: <path d="M6 4.5l4 3.5-4 3.5z" fill="currentColor" stroke="none" />,
   down: <path d="M4 6.2l4 4 4-4" />,
   close: <path d="M4 4l8 8M12 4l-8 8" />,

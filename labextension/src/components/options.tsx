@@ -295,14 +295,13 @@ function wired(text: string): string | undefined {
   return seconds === null ? text || undefined : wireDuration(seconds);
 }
 
-export function Options(props: OptionsProps): ReactElement {
-  const { requirement, defaults, products, images, mostOnOneNode, problems, onChange } = props;
+/** What says more about the device; a claim written by hand says all of it. */
+function DeviceOptions(props: OptionsProps & { id: string }): ReactElement {
+  const { requirement, products, mostOnOneNode, problems, onChange, id } = props;
   const { trans } = useSpeech();
-  const id = useId();
-  const own = { ...defaults, ...requirement };
   const withoutTier = requirement.tier === undefined;
   return (
-    <div className="dra-Options">
+    <>
       <Row label={trans.__('How many')} htmlFor={`${id}-count`}>
         <input
           id={`${id}-count`}
@@ -367,6 +366,18 @@ export function Options(props: OptionsProps): ReactElement {
           </p>
         ))}
       </Row>
+    </>
+  );
+}
+
+export function Options(props: OptionsProps): ReactElement {
+  const { requirement, defaults, images, onChange } = props;
+  const { trans } = useSpeech();
+  const id = useId();
+  const own = { ...defaults, ...requirement };
+  return (
+    <div className="dra-Options">
+      {requirement.claim === undefined && <DeviceOptions {...props} id={id} />}
       <Row label={trans.__('Image')} htmlFor={`${id}-image`}>
         <Text
           id={`${id}-image`}

@@ -23,7 +23,7 @@ function label(session: Session): string {
 function startingText(speech: Speech, session: Session, now: number): string {
   const views = stepViews(session);
   const step = views.find(view => view.state === 'now') ?? views.find(view => view.state === 'todo');
-  const clockText = runningClock((now - Date.parse(session.created_at)) / 1000);
+  const clockText = runningClock((now - Date.parse(step?.startedAt ?? session.created_at)) / 1000);
   return step ? `${stepTitle(speech, step, session)} · ${clockText}` : clockText;
 }
 

@@ -4,7 +4,7 @@ import { useId, useRef, useState, type KeyboardEvent, type ReactElement } from '
 
 import type { TierRow } from '../model/tiers';
 import { count, nameList, price } from '../format/numbers';
-import { shortProducts } from '../format/products';
+import { shortProducts, withArticle } from '../format/products';
 import type { Speech } from '../format/speech';
 import { fill } from '../format/text';
 import { Name, useSpeech } from './speech';
@@ -14,8 +14,6 @@ export interface TiersProps {
   other: readonly TierRow[];
   selected: string | null;
   limit: number;
-  /** The chosen tier cannot be changed here: the claim is written by hand. */
-  disabled?: boolean;
   onSelect: (tier: string | null) => void;
 }
 
@@ -52,7 +50,8 @@ function subFacts(speech: Speech, row: TierRow): string[] {
   if (!tier) {
     return [trans.__('smallest first')];
   }
-  const products = nameList(speech, shortProducts(tier.products).slice(0, 3));
+  const names = shortProducts(tier.products).slice(0, 3);
+  const products = nameList(speech, names);
   const cost = price(speech, tier.price);
   const facts: string[] = [];
   const range = sizeRange(row);
@@ -68,7 +67,8 @@ function subFacts(speech: Speech, row: TierRow): string[] {
         : trans._n('{n} device, memory not stated', '{n} devices, memory not stated', row.devices);
     facts.push(fill(template, { n: count(speech, row.devices) }));
   } else if (products) {
-    facts.push(tier.device_kind === 'part' ? fill(trans.__('part of {device}'), { device: products }) : products);
+    const device = names.length === 1 ? withArticle(speech, products) : products;
+    facts.push(tier.device_kind === 'part' ? fill(trans.__('part of {device}'), { device }) : products);
   }
   if (cost) {
     facts.push(cost);

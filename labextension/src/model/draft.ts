@@ -109,6 +109,26 @@ export function removeChip(draft: Draft, field: ChipField): Draft {
   return patch(draft, gone);
 }
 
+/** What runs on the device, and how long: kept whatever says which device. */
+function besidesDevice(requirement: Requirement): Requirement {
+  const device: ReadonlySet<string> = new Set(DEVICE_FIELDS);
+  return Object.fromEntries(Object.entries(requirement).filter(([field]) => !device.has(field))) as Requirement;
+}
+
+/** A claim written by hand stands for all fields that say which device. */
+export function written(draft: Draft, claim: Readonly<Record<string, unknown>>): Draft {
+  return draftOf({ ...besidesDevice(draft.requirement), claim }, draft.requirement);
+}
+
+/** Back to the form, with what the claim says in its fields. */
+export function asForm(draft: Draft, form: Requirement | null): Draft {
+  const fields = Object.entries(form ?? {}).filter(([field]) => field !== 'claim');
+  return draftOf(
+    { ...besidesDevice(draft.requirement), ...(Object.fromEntries(fields) as Requirement) },
+    draft.requirement
+  );
+}
+
 /** Whether two requirements ask for the same, whatever the order of their fields. */
 export function sameRequirement(a: Requirement, b: Requirement): boolean {
   const canonical = (value: Requirement): string =>

@@ -212,21 +212,26 @@ export function isLive(session: Session): boolean {
   return session.state !== 'ended';
 }
 
-/** This notebook's, then those with a warning, then newest; ended ones last, for a day. */
-export function sortSessions(
-  sessions: readonly Session[],
-  current: { path: string | null; kernelId: string | null },
-  now: number
-): Session[] {
-  const ofCurrent = (session: Session): boolean =>
+/** The notebook in front, as far as there is one. */
+export interface Where {
+  readonly path: string | null;
+  readonly kernelId: string | null;
+}
+
+/** Whether a session runs, or is starting, for the notebook in front. */
+export function isOf(session: Session, { path, kernelId }: Where): boolean {
+  return (
     session.kernels.some(
-      kernel =>
-        (current.kernelId !== null && kernel.id === current.kernelId) ||
-        (current.path !== null && kernel.notebook === current.path)
+      kernel => (kernelId !== null && kernel.id === kernelId) || (path !== null && kernel.notebook === path)
     ) ||
-    (current.path !== null && isLive(session) && session.notebook === current.path);
+    (path !== null && isLive(session) && session.notebook === path)
+  );
+}
+
+/** This notebook's, then those with a warning, then newest; ended ones last, for a day. */
+export function sortSessions(sessions: readonly Session[], where: Where, now: number): Session[] {
   const rank = (session: Session): number =>
-    isOver(session) ? 3 : ofCurrent(session) ? 0 : warningOf(session, now) ? 1 : 2;
+    isOver(session) ? 3 : isOf(session, where) ? 0 : warningOf(session, now) ? 1 : 2;
   const at = (session: Session): number => Date.parse(session.ended?.at ?? session.created_at) || 0;
   return sessions
     .filter(session => !isOver(session) || now - at(session) < ENDED_KEPT_MS)

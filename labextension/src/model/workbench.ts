@@ -6,6 +6,7 @@ import { Signal, type ISignal } from '@lumino/signaling';
 import type { DRAClient } from '../api/client';
 import type { ChangeStream } from '../api/stream';
 import type { Requirement, Session } from '../api/types';
+import { ClaimEditor } from './claimeditor';
 import { ClusterModel } from './cluster';
 import { DevicesModel } from './devices';
 import { draftOf, EMPTY_DRAFT, readWish, type Draft, type Wish } from './draft';
@@ -41,6 +42,7 @@ export class Workbench {
     );
     this.plan = new PlanModel(client);
     this.preview = new PreviewModel(client);
+    this.claimEditor = new ClaimEditor(client);
     this.remembered = new Remembered(db);
     this.ticker = new Ticker(visible);
     this.cluster.state.changed.connect(() => void this._onCluster());
@@ -51,6 +53,7 @@ export class Workbench {
     this.target.changed.connect(() => this._emit());
     this.plan.state.changed.connect(() => this._emit());
     this.preview.state.changed.connect(() => this._emit());
+    this.claimEditor.state.changed.connect(() => this._emit());
     this.devices.state.changed.connect(() => this._emit());
     this.ticker.now.changed.connect(() => this._emit());
     stream.inventory.connect(() => this.plan.refresh(400));
@@ -61,6 +64,7 @@ export class Workbench {
   readonly devices: DevicesModel;
   readonly plan: PlanModel;
   readonly preview: PreviewModel;
+  readonly claimEditor: ClaimEditor;
   readonly remembered: Remembered;
   readonly ticker: Ticker;
   readonly draft = new Observable<Draft>(EMPTY_DRAFT);
@@ -180,7 +184,15 @@ export class Workbench {
   }
 
   dispose(): void {
-    for (const model of [this.cluster, this.sessions, this.devices, this.plan, this.preview, this.ticker]) {
+    for (const model of [
+      this.cluster,
+      this.sessions,
+      this.devices,
+      this.plan,
+      this.preview,
+      this.claimEditor,
+      this.ticker
+    ]) {
       model.dispose();
     }
     Signal.clearData(this);
