@@ -28,13 +28,44 @@ export async function launchBrowser() {
   return chromium.launch({ executablePath: path, args: ARGS });
 }
 
+/** Answers requests below `jupyter-dra/` from `lab.routes`, where it is set. */
+async function serveRoutes(page, lab) {
+  await page.route(/^https?:\/\/[^/]+\/jupyter-dra\//, async route => {
+    const request = route.request();
+    const url = new URL(request.url());
+    const path = url.pathname.split('/jupyter-dra/')[1] ?? '';
+    const body = request.postData() ? JSON.parse(request.postData()) : null;
+    const answer = lab.routes ? await lab.routes(request.method(), path, body) : null;
+    if (answer === null) {
+      await route.continue();
+    } else if (answer === 'abort') {
+      await route.abort();
+    } else {
+      await route.fulfill({
+        status: answer.status ?? 200,
+        contentType: answer.text === undefined ? 'application/json' : 'text/plain',
+        body: answer.text ?? JSON.stringify(answer.json)
+      });
+    }
+  });
+}
+
+async function saveSettings(page, server, settings) {
+  for (const [plugin, value] of Object.entries(settings)) {
+    await page.request.put(`${server.url}/lab/api/settings/${plugin}`, {
+      headers: { Authorization: `token ${server.token}` },
+      data: { raw: JSON.stringify(value) }
+    });
+  }
+}
+
 /**
- * A page with JupyterLab loaded and nothing restored.
+ * A page for JupyterLab, not loaded yet: `open()` loads it anew with nothing restored, with a notebook where one is named.
  *
  * `routes` answers requests below `jupyter-dra/` instead of the server: a function of method, path and body that
- * returns `{status, json | text}`, or null to let the request go on.
+ * returns `{status, json | text}`, or null to let the request go on. It may be replaced before each `open()`.
  */
-export async function openLab(browser, server, options = {}) {
+export async function newLab(browser, server, options = {}) {
   const { routes = null, dark = false, fixedTime = null, catalogue = null, viewport = { width: 1280, height: 900 } } = options;
   const context = await browser.newContext({ viewport, timezoneId: 'UTC', locale: 'en-US', ...options.context });
   const page = await context.newPage();
@@ -44,52 +75,41 @@ export async function openLab(browser, server, options = {}) {
   if (fixedTime) {
     await page.clock.setFixedTime(new Date(fixedTime));
   }
-  if (routes) {
-    await page.route(/^https?:\/\/[^/]+\/jupyter-dra\//, async route => {
-      const request = route.request();
-      const url = new URL(request.url());
-      const path = url.pathname.split('/jupyter-dra/')[1] ?? '';
-      const body = request.postData() ? JSON.parse(request.postData()) : null;
-      const answer = await routes(request.method(), path, body);
-      if (answer === null) {
-        await route.continue();
-      } else if (answer === 'abort') {
-        await route.abort();
-      } else {
-        await route.fulfill({
-          status: answer.status ?? 200,
-          contentType: answer.text === undefined ? 'application/json' : 'text/plain',
-          body: answer.text ?? JSON.stringify(answer.json)
-        });
-      }
-    });
-  }
+  const lab = { page, problems, routes, close: () => context.close() };
+  await serveRoutes(page, lab);
   if (catalogue) {
     await page.route(/\/api\/translations\//, route =>
       route.fulfill({ json: { data: { jupyter_dra: catalogue }, message: '' } })
     );
   }
-  await page.request.put(`${server.url}/lab/api/settings/@jupyterlab/translation-extension:plugin`, {
-    headers: { Authorization: `token ${server.token}` },
-    data: { raw: JSON.stringify({ locale: catalogue ? 'eo' : 'default' }) }
+  await saveSettings(page, server, {
+    '@jupyterlab/translation-extension:plugin': { locale: catalogue ? 'eo' : 'default' },
+    '@jupyterlab/apputils-extension:themes': { theme: dark ? 'JupyterLab Dark' : 'JupyterLab Light' },
+    '@jupyterlab/apputils-extension:notification': { fetchNews: 'false', checkForUpdates: false }
   });
-  const theme = dark ? 'JupyterLab Dark' : 'JupyterLab Light';
-  await page.request.put(`${server.url}/lab/api/settings/@jupyterlab/apputils-extension:themes`, {
-    headers: { Authorization: `token ${server.token}` },
-    data: { raw: JSON.stringify({ theme }) }
-  });
-  await page.request.put(`${server.url}/lab/api/settings/@jupyterlab/apputils-extension:notification`, {
-    headers: { Authorization: `token ${server.token}` },
-    data: { raw: JSON.stringify({ fetchNews: 'false', checkForUpdates: false }) }
-  });
-  await page.goto(`${server.url}/lab?token=${server.token}&reset`);
-  await page.waitForSelector('.jp-Launcher', { timeout: 60_000 });
-  await page.waitForFunction(
-    expected => document.body.dataset.jpThemeLight === expected,
-    dark ? 'false' : 'true',
-    { timeout: 20_000 }
-  );
-  return { page, problems, close: () => context.close() };
+  lab.open = async (notebook = null) => {
+    const place = notebook ? `lab/tree/${notebook}` : 'lab';
+    await page.goto(`${server.url}/${place}?token=${server.token}&reset`);
+    await page.waitForSelector(notebook ? '.jp-NotebookPanel .jp-Cell' : '.jp-Launcher', { timeout: 60_000 });
+    await page.waitForFunction(
+      expected => document.body.dataset.jpThemeLight === expected,
+      dark ? 'false' : 'true',
+      { timeout: 20_000 }
+    );
+  };
+  return lab;
+}
+
+/** A page with JupyterLab loaded and nothing restored; options as for `newLab`. */
+export async function openLab(browser, server, options = {}) {
+  const lab = await newLab(browser, server, options);
+  await lab.open();
+  return lab;
+}
+
+/** Runs a command of JupyterLab, as palette, menus and cards do. */
+export function runCommand(page, id, args = {}) {
+  return page.evaluate(([name, values]) => window.jupyterapp.commands.execute(name, values), [id, args]);
 }
 
 /** Opens the panel and makes it `width` wide. */

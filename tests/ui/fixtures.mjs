@@ -139,6 +139,46 @@ export const preview = {
   findings: []
 };
 
+/** A claim that the form cannot express in full, as somebody wrote it. */
+export const WRITTEN = `apiVersion: resource.k8s.io/v1
+kind: ResourceClaim
+metadata:
+  name: analysis-7k2xq
+spec:
+  devices:
+    requests:
+    - name: gpu
+      exactly:
+        deviceClassName: high-memory-gpu
+        adminAccess: false
+        selectors:
+        - cel:
+            expression: device.driver == "gpu.nvidia.com"
+    config:
+    - requests: [gpu]
+      opaque:
+        driver: gpu.nvidia.com
+        parameters: {mode: exclusive}
+`;
+
+/** The server's reading of `WRITTEN`, for its text and for the requirement that holds it. */
+export const writtenPreview = body =>
+  body.text || body.requirement.claim
+    ? {
+        ...preview,
+        claim: { kind: 'ResourceClaim', spec: { devices: {} } },
+        yaml: WRITTEN,
+        lines: WRITTEN.split('\n').length - 1,
+        form: { tier: 'high-memory-gpu', where: ['device.driver == "gpu.nvidia.com"'] },
+        kept: [{ path: 'spec.devices.config[0]', code: 'config', what: 'this driver configuration' }]
+      }
+    : preview;
+
+/** Tiers of a cluster of that size, for the heads that count them. */
+export function countedTiers(devices, nodes) {
+  return () => ({ ...tiers(), devices, nodes });
+}
+
 export function plan(change = {}) {
   return {
     kind: 'Plan',
@@ -303,6 +343,19 @@ export const waiting = session('analysis', {
 export const leaseSoon = session('bert-train', {
   kernels: [kernel('k1', 'train.ipynb', 'busy', 0)],
   lease: { ends_at: at(9, 30), longest_until: at(600), idle_limit_seconds: 1800, idle_since: null }
+});
+
+/** At the longest time allowed: nothing can be extended. */
+export const leaseLast = session('sweep', {
+  kernels: [kernel('k9', 'sweep.ipynb', 'busy', 0)],
+  created_at: at(-710.5),
+  lease: { ends_at: at(9.5), longest_until: at(9.5), idle_limit_seconds: 1800, idle_since: null }
+});
+
+export const idle = session('bert-train', {
+  activity: 'idle',
+  kernels: [kernel('k1', 'train.ipynb', 'idle', 40)],
+  lease: { ends_at: at(118), longest_until: at(600), idle_limit_seconds: 7200, idle_since: at(-40) }
 });
 
 export const endedMemory = session('bert-train', {

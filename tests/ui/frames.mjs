@@ -1,4 +1,4 @@
-/** Every frame: what the server part answers, at which widths it is looked at, and what is pressed before. */
+/** The frames of the panel: what the server part answers, at which widths it is looked at, and what is pressed before. */
 
 import * as data from './fixtures.mjs';
 
@@ -22,7 +22,7 @@ export function routesOf(documents) {
       return ok(answer(documents.plan ?? data.plan(), body));
     }
     if (path === 'claims/preview') {
-      return ok(data.preview);
+      return ok(answer(documents.preview ?? data.preview, body));
     }
     if (path === 'devices') {
       return ok(answer(documents.devices ?? data.deviceList(data.fewDevices())));
@@ -41,9 +41,6 @@ export function routesOf(documents) {
   };
 }
 
-const type40 = async panel => {
-  await panel.getByRole('textbox', { name: 'at least' }).fill('40 GB');
-};
 const openSection = name => async panel => {
   const head = panel.getByRole('button', { name, expanded: false });
   if (await head.count()) {
@@ -56,33 +53,114 @@ const shut = name => async panel => {
     await head.first().click();
   }
 };
-const chain = (...steps) => async (panel, page) => {
-  for (const step of steps) {
-    await step(panel, page);
-  }
-};
-/** Puts a request into the form through the palette's command, as a card would. */
-const onlyDevices = chain(shut(/^New session/), openSection(/^Devices/));
+const chain =
+  (...steps) =>
+  async (panel, page) => {
+    for (const step of steps) {
+      await step(panel, page);
+    }
+  };
+const press = name => panel => panel.getByRole('button', { name }).first().click();
+const scrolled = selector => panel => panel.locator(selector).first().scrollIntoViewIfNeeded();
 
+const onlySessions = shut(/^New session/);
+const onlyDevices = chain(shut(/^Sessions/), shut(/^New session/), openSection(/^Devices/));
+const FORTY = { vram: '40GB' };
+const ANALYSIS = 'analysis.ipynb';
+const TRAIN = 'train.ipynb';
+
+/**
+ * Each frame: `documents` for `routesOf`, `widths` of the panel, and where they matter `height` of the window, `notebook`
+ * that is open, `request` in the form, `steps` to take, `settle` in ms, and `of`, the selector of what is pictured.
+ */
 export const FRAMES = {
-  a1: { widths: [300], documents: {}, steps: type40 },
-  a2: { widths: [250], documents: {}, steps: type40 },
-  a4: { widths: [420], height: 1400, documents: {}, steps: chain(type40, openSection(/^More options/), openSection(/^Claim/)) },
-  b: { widths: [300, 250, 420], height: 1300, documents: { plan: data.impossible }, steps: type40 },
-  c1: { widths: [300, 250], height: 1300, documents: { plan: data.busy, sessions: [data.bertTrain] }, steps: chain(shut(/^Sessions/), type40) },
-  c2: { widths: [300], documents: { plan: data.busy, sessions: [data.waiting] }, steps: shut(/^New session/) },
-  c4: { widths: [300], documents: { plan: data.unknown }, steps: type40 },
-  c5: { widths: [300], height: 1200, documents: { plan: data.invalid }, steps: chain(type40, openSection(/^More options/)) },
-  d1: { widths: [300, 250], documents: { sessions: [data.starting] }, steps: shut(/^New session/) },
-  d3: { widths: [300], documents: { sessions: [data.notStarted] }, steps: shut(/^New session/) },
-  e: { widths: [300, 250, 420], documents: { sessions: [data.bertTrain, data.sliceDemo, data.ocrTest] }, steps: shut(/^New session/), unfold: 'bert-train' },
-  f1: { widths: [300, 420], documents: { sessions: [] }, steps: chain(type40, onlyDevices) },
-  f2: { widths: [300, 250, 420], height: 1100, documents: { devices: () => data.deviceList(data.manyDevices(data.FIVE_HUNDRED)) }, steps: chain(type40, onlyDevices), settle: 800 },
-  f4: { widths: [300], height: 1100, documents: { devices: () => data.deviceList(data.manyDevices(data.FIVE_THOUSAND)) }, steps: chain(type40, onlyDevices), settle: 2500 },
-  f7: { widths: [420], documents: {}, steps: chain(onlyDevices, async panel => panel.getByRole('button', { name: 'List' }).click()) },
+  a1: { widths: [300], documents: {}, notebook: ANALYSIS, request: FORTY },
+  a2: { widths: [250], documents: {}, notebook: ANALYSIS, request: FORTY },
+  a4: {
+    widths: [420],
+    height: 1700,
+    documents: {},
+    notebook: 'wish.ipynb',
+    request: { ...FORTY, compute_capability: '>=8.0' },
+    steps: chain(openSection(/^More options/), openSection(/^Claim/))
+  },
+  'a5-written': {
+    widths: [300, 420],
+    height: 1300,
+    documents: { preview: data.writtenPreview },
+    notebook: ANALYSIS,
+    request: FORTY,
+    steps: chain(openSection(/^Claim/), press('Edit the claim'), async panel => {
+      await panel.getByRole('textbox', { name: 'The claim as YAML' }).fill(data.WRITTEN);
+      await panel.getByRole('button', { name: 'Use this claim' }).click();
+    })
+  },
+  b: { widths: [300, 250, 420], height: 1500, documents: { plan: data.impossible }, request: data.impossible.requirement },
+  c1: {
+    widths: [300, 250],
+    height: 1400,
+    documents: { plan: data.busy, sessions: [data.bertTrain] },
+    notebook: ANALYSIS,
+    request: data.busy.requirement,
+    steps: shut(/^Sessions/)
+  },
+  c2: { widths: [300, 250], documents: { plan: data.busy, sessions: [data.waiting] }, steps: onlySessions },
+  c4: { widths: [300], height: 1000, documents: { plan: data.unknown }, request: data.unknown.requirement },
+  c5: {
+    widths: [300],
+    height: 1300,
+    documents: { plan: data.invalid },
+    request: data.invalid.requirement,
+    steps: chain(openSection(/^More options/), scrolled('.dra-Problem'))
+  },
+  d1: { widths: [300, 250], documents: { sessions: [data.starting] }, steps: onlySessions },
+  d3: { widths: [300], documents: { sessions: [data.notStarted] }, steps: onlySessions },
+  e: {
+    widths: [300, 250, 420],
+    documents: { sessions: [data.bertTrain, data.sliceDemo, data.ocrTest] },
+    notebook: TRAIN,
+    steps: onlySessions
+  },
+  f1: { widths: [300], documents: {}, request: FORTY, steps: onlyDevices },
+  f2: {
+    widths: [300, 250, 420],
+    height: 1200,
+    documents: { devices: () => data.deviceList(data.manyDevices(data.FIVE_HUNDRED)), tiers: data.countedTiers(2440, 500) },
+    request: FORTY,
+    steps: onlyDevices,
+    settle: 800
+  },
+  f4: {
+    widths: [300],
+    height: 1200,
+    documents: {
+      devices: () => data.deviceList(data.manyDevices(data.FIVE_THOUSAND)),
+      tiers: data.countedTiers(40_000, 5000)
+    },
+    request: FORTY,
+    steps: onlyDevices,
+    settle: 2500
+  },
+  f6: {
+    widths: [420],
+    documents: {},
+    request: FORTY,
+    steps: chain(onlyDevices, async (panel, page) => {
+      await panel.getByRole('gridcell').first().focus();
+      await page.keyboard.press('Home');
+      await page.keyboard.press('Enter');
+    })
+  },
+  f7: {
+    widths: [420],
+    documents: {},
+    request: FORTY,
+    steps: chain(onlyDevices, async panel => panel.getByRole('button', { name: 'List' }).click())
+  },
   f8: {
     widths: [420],
-    documents: { devices: data.deviceList(data.fewDevices(), 'all') },
+    documents: { devices: data.deviceList(data.fewDevices(), 'all'), tiers: data.countedTiers(2440, 500) },
+    request: FORTY,
     steps: chain(onlyDevices, async panel => panel.getByRole('button', { name: /^Waiting/ }).click())
   },
   g1: { widths: [300], documents: { never: true }, settle: 1300 },
@@ -98,12 +176,46 @@ export const FRAMES = {
       plan: data.fromZero,
       tiers: () => {
         const list = data.tiers();
-        return { ...list, any_gpu: null, tiers: [{ ...list.tiers[2], devices: 0, free: 0, free_at_most: 0, out_of_service: 0, scales_from_zero: true }] };
+        const empty = { devices: 0, free: 0, free_at_most: 0, out_of_service: 0, scales_from_zero: true };
+        return { ...list, any_gpu: null, tiers: [{ ...list.tiers[2], ...empty }] };
       }
     },
-    steps: async panel => panel.getByRole('radio', { name: 'High-memory GPU' }).click()
+    request: { tier: 'high-memory-gpu' }
   },
-  g9: { widths: [300], documents: { plan: data.limit, sessions: [data.bertTrain, data.sliceDemo] }, steps: chain(shut(/^Sessions/), type40) },
-  j2: { widths: [300], documents: { sessions: [data.endedMemory, data.endedStopped] }, steps: shut(/^New session/) },
-  k3: { widths: [300], documents: { sessions: [data.leaseSoon] }, steps: shut(/^New session/) }
+  g9: {
+    widths: [300],
+    documents: { plan: data.limit, sessions: [data.bertTrain, data.sliceDemo] },
+    request: FORTY,
+    steps: shut(/^Sessions/)
+  },
+  ...statusBars(),
+  j2: { widths: [300], documents: { sessions: [data.endedMemory, data.endedStopped] }, steps: onlySessions },
+  k1: {
+    widths: [300],
+    documents: { sessions: [data.leaseSoon, data.leaseLast] },
+    of: '.Toastify__toast-container',
+    steps: async (_panel, page) => page.locator('.Toastify__toast').nth(1).waitFor()
+  },
+  k3: { widths: [300], documents: { sessions: [data.leaseSoon] }, steps: onlySessions }
 };
+
+/** The eight states of the status bar, each with train.ipynb in front. */
+function statusBars() {
+  const own = data.bertTrain;
+  const states = {
+    running: { sessions: [own] },
+    idle: { sessions: [data.idle] },
+    starting: { sessions: [{ ...data.starting, notebook: TRAIN }] },
+    waiting: { sessions: [{ ...data.waiting, notebook: TRAIN }] },
+    soon: { sessions: [data.leaseSoon] },
+    elsewhere: { sessions: [data.sliceDemo, { ...own, id: 'other-1', kernels: [] }] },
+    ended: { sessions: [{ ...data.endedMemory, notebook: TRAIN, ended: { ...data.endedMemory.ended, at: data.NOW } }] },
+    offline: { sessions: [own], status: data.status({ state: 'unreachable', as_of: data.NOW }) }
+  };
+  return Object.fromEntries(
+    Object.entries(states).map(([name, documents]) => [
+      `i1-${name}`,
+      { widths: [300], documents, notebook: TRAIN, of: '#jp-main-statusbar' }
+    ])
+  );
+}

@@ -3,9 +3,10 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 
-import { axeFindings, launchBrowser, openLab, openPanel } from './browser.mjs';
+import { axeFindings, launchBrowser, newLab, openPanel, runCommand } from './browser.mjs';
 import { NOW } from './fixtures.mjs';
 import { FRAMES, routesOf } from './frames.mjs';
+import { writeNotebooks } from './notebooks.mjs';
 import { pseudoCatalogue } from './pseudo.mjs';
 import { startServer } from './server.mjs';
 
@@ -33,51 +34,58 @@ function cutOff(page) {
   });
 }
 
-async function take(browser, server, name, frame, width, dark) {
-  const { page, problems, close } = await openLab(browser, server, {
-    routes: routesOf(frame.documents),
-    dark,
-    catalogue,
-    fixedTime: NOW,
-    viewport: { width: 1100, height: frame.height ?? 900 }
-  });
-  try {
+async function pictures(lab, server, name, frame, dark) {
+  const { page, problems } = lab;
+  lab.routes = routesOf(frame.documents);
+  await page.setViewportSize({ width: frame.window ?? 1100, height: frame.height ?? 900 });
+  await lab.open(frame.notebook);
+  let bad = 0;
+  for (const [turn, width] of frame.widths.entries()) {
     const panel = await openPanel(page, width);
-    await page.waitForTimeout(400);
-    // The steps name things in English: a translated page is looked at as it opens.
-    await (catalogue ? null : frame.steps?.(panel, page));
-    await page.mouse.move(1000, 300);
-    await page.waitForTimeout(frame.settle ?? 700);
-    await panel.screenshot({ path: join(out, `${name}-${width}-${dark ? 'dark' : 'light'}.png`) });
-    problems.push(...(catalogue ? await cutOff(page) : []));
-    const findings = axe ? await axeFindings(page, '#jupyter-dra-panel') : [];
-    for (const line of [...problems, ...findings]) {
-      console.log(`${name} ${width} ${dark ? 'dark' : 'light'}: ${line}`);
+    if (!turn) {
+      await prepare(page, panel, frame);
     }
-    return problems.length + findings.length;
-  } finally {
-    await close();
+    await page.mouse.move(1000, 300);
+    await page.waitForTimeout(frame.settle ?? 500);
+    const shown = frame.of ? page.locator(frame.of).first() : panel;
+    await shown.screenshot({ path: join(out, `${name}-${width}-${dark ? 'dark' : 'light'}.png`) });
+    const cut = catalogue ? await cutOff(page) : [];
+    const findings = axe ? await axeFindings(page, frame.of ?? '#jupyter-dra-panel') : [];
+    const lines = [...problems.splice(0), ...cut, ...findings];
+    lines.forEach(line => console.log(`${name} ${width} ${dark ? 'dark' : 'light'}: ${line}`));
+    bad += lines.length;
   }
+  return bad;
+}
+
+async function prepare(page, panel, frame) {
+  if (frame.request) {
+    await runCommand(page, 'jupyter-dra:open', { requirement: frame.request });
+    await panel.locator('.dra-Verdict:not([aria-busy])').waitFor();
+  }
+  // The steps name things in English: a translated page is looked at as it opens.
+  await (catalogue ? null : frame.steps?.(panel, page));
 }
 
 const server = await startServer();
+writeNotebooks(server.folder);
 const browser = await launchBrowser();
 let bad = 0;
 try {
-  for (const [name, frame] of Object.entries(FRAMES)) {
-    if (wanted.length && !wanted.includes(name)) {
-      continue;
-    }
-    for (const width of frame.widths) {
-      for (const dark of themes) {
-        try {
-          bad += await take(browser, server, name, frame, width, dark);
-        } catch (error) {
-          bad += 1;
-          console.log(`${name} ${width}: ${error.message.split('\n').slice(0, 4).join(' | ')}`);
-        }
+  for (const dark of themes) {
+    const lab = await newLab(browser, server, { dark, catalogue, fixedTime: NOW });
+    for (const [name, frame] of Object.entries(FRAMES)) {
+      if (wanted.length && !wanted.some(word => name === word || name.startsWith(`${word}-`))) {
+        continue;
+      }
+      try {
+        bad += await pictures(lab, server, name, frame, dark);
+      } catch (error) {
+        bad += 1;
+        console.log(`${name} ${dark ? 'dark' : 'light'}: ${error.message.split('\n').slice(0, 4).join(' | ')}`);
       }
     }
+    await lab.close();
   }
 } finally {
   await browser.close();

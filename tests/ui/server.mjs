@@ -93,6 +93,7 @@ export async function startServer({ devices = null, extension = true } = {}) {
       ...(root ? ['--allow-root'] : []),
       '--no-browser',
       '--port=0',
+      '--LabApp.expose_app_in_browser=True',
       '--ServerApp.ip=127.0.0.1',
       `--IdentityProvider.token=${token}`,
       `--ServerApp.root_dir=${join(folder, 'work')}`
