@@ -32,6 +32,12 @@ class DRASettings(Configurable):
     idle_timeout = Integer(
         1800, min=0, help="Seconds without use after which a device is given back; 0 switches it off."
     ).tag(config=True)
+    longest_idle = Integer(
+        None,
+        allow_none=True,
+        min=1,
+        help="Seconds a user may raise the idle limit to; None leaves it to the lease.",
+    ).tag(config=True)
     idle_by = Enum(
         ["device", "kernel"],
         "device",
@@ -103,6 +109,7 @@ class DRASettings(Configurable):
             "longest_lease": self.longest_lease,
             "idle": self.idle_timeout or None,
             "idle_by": self.idle_by,
+            "longest_idle": self.longest_idle,
             "wait": self.wait,
             "launch": self.launch_timeout,
             "cpu": self.cpu,

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
 __all__ = ["holder_of", "is_releasing", "sum_holders"]
 
 Json = Mapping[str, Any]
-_LEASE_ENDS = labels.PREFIX + "lease-ends"
 
 
 def holder_of(inventory: Inventory, hold: Hold) -> dict[str, Any]:
@@ -39,7 +38,7 @@ def holder_of(inventory: Inventory, hold: Hold) -> dict[str, Any]:
         "session": session if shown else None,
         "user": user if shown else None,
         "since": allocation.get("allocationTimestamp") or metadata.get("creationTimestamp"),
-        "lease_ends": annotations.get(_LEASE_ENDS) if shown else None,
+        "lease_ends": annotations.get(labels.LEASE_ENDS) if shown else None,
         "share": _share(claim, hold),
         "admin": hold.admin,
         "idle_seconds": None,

@@ -134,6 +134,14 @@ class Inventory:
 
         return list_tiers(self, tuple(admin_tiers), namespace)
 
+    def tier_words(self, names: Iterable[str], admin_tiers: Iterable[Json] = ()) -> dict[str, dict[str, Any]]:
+        """What the admin says about these tiers (price, defaults, limits…); names of no tier are left out."""
+        from jupyter_dra.planner.tiers import tier_words
+
+        entries = tuple(admin_tiers)
+        found = {name: tier_words(self, name, entries) for name in names}
+        return {name: words for name, words in found.items() if words is not None}
+
     def devices(
         self, *, tier: str | None = None, node: str | None = None, admin_tiers: Iterable[Json] = ()
     ) -> list[dict[str, Any]]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from jupyter_dra.claims import Requirement, build_claim, labels, parse_duration
 from jupyter_dra.errors import DRAError, RequirementError
 from jupyter_dra.model import limits as limits_of_api
-from jupyter_dra.planner.admin_tiers import tier_class
+from jupyter_dra.planner.admin_tiers import admin_tier, tier_class
 from jupyter_dra.planner.certainty import scales_from_zero
 from jupyter_dra.planner.facts import device_kind_of, matching_kinds
 from jupyter_dra.planner.naming import DeviceFacts
@@ -18,7 +18,7 @@ from jupyter_dra.planner.stock import Stock, stock_of
 if TYPE_CHECKING:
     from jupyter_dra.planner.inventory import Inventory
 
-__all__ = ["list_tiers", "tier_kinds"]
+__all__ = ["list_tiers", "tier_kinds", "tier_words"]
 
 Json = Mapping[str, Any]
 _RANK = {"gpu": 0, "part": 1, "tpu": 2, "nic": 3, "cpu": 4, "other": 5}
@@ -173,6 +173,14 @@ def _products(facts: Mapping[int, DeviceFacts], stock: Stock) -> list[dict[str, 
         {"name": name, "devices": count}
         for name, count in sorted(found.items(), key=lambda item: (-item[1], item[0]))
     ]
+
+
+def tier_words(inventory: Inventory, name: str, admin_tiers: Sequence[Json]) -> dict[str, Any] | None:
+    """Text, price, defaults and limits of one tier, without counting devices; None for a name that is no tier."""
+    tier = admin_tier(name, admin_tiers)
+    if tier is None and name not in inventory.classes:
+        return None
+    return _words(inventory, tier_class(tier) if tier is not None else name, tier)
 
 
 def _words(inventory: Inventory, class_name: str, tier: Json | None) -> dict[str, Any]:

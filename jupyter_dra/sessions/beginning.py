@@ -14,15 +14,22 @@ from ..errors import ConflictError, InputError, RefusedError
 from .live import LiveKernel, LiveSession, Made
 from .making import Context, new_id
 from .ports import KernelChoice, SessionEvent
+from .prices import Prices, classes_of
 from .record import Lease
+from .terms import TierTerms
 
 
-def new_session(ctx: Context, wish: Requirement, *, name: str | None, notebook: str | None) -> LiveSession:
+async def terms_of(ctx: Context, wish: Requirement) -> TierTerms:
+    """What the administrator set on the requirement's tier."""
+    words = await ctx.inventory.tier_words([wish.tier])
+    return TierTerms.of(words.get(wish.tier or ""))
+
+
+def new_session(
+    ctx: Context, wish: Requirement, lease: Lease, *, name: str | None, notebook: str | None
+) -> LiveSession:
     """A session with its times set, nothing made yet and nobody told."""
-    now, policy = ctx.clock(), ctx.policy
     title = (name or wish.name or _stem(notebook) or wish.tier or "session")[:100]
-    lease = min(wish.lease_seconds or policy.lease, policy.longest_lease)
-    idle = wish.idle_seconds if wish.idle_seconds is not None else policy.idle
     return LiveSession(
         id=new_id(title),
         name=title,
@@ -30,8 +37,8 @@ def new_session(ctx: Context, wish: Requirement, *, name: str | None, notebook: 
         user=ctx.identity.user,
         server=ctx.identity.server,
         requirement=wish,
-        created_at=now,
-        lease=Lease(now + lease, now + policy.longest_lease, idle),
+        created_at=ctx.clock(),
+        lease=lease,
         emit=_quiet,
         clock=ctx.clock,
     )
@@ -101,7 +108,7 @@ async def check(ctx: Context, session: LiveSession, *, wait: float | None) -> No
         session.predicted = frozenset((d["driver"], d["pool"], d["device"]) for d in places)
         if plan["verdict"] == "busy":
             session.set_state("waiting")
-    session.price = await ctx.inventory.price_of(wish.tier)
+    session.prices = await _prices(ctx, wish, plan)
     if isinstance(wish.claim, str):
         if session.template is None:
             session.claim_name = wish.claim
@@ -113,6 +120,18 @@ async def check(ctx: Context, session: LiveSession, *, wait: float | None) -> No
         session.claim_name = session.id
         session.claim = Made("ResourceClaim", session.id, secrets.token_hex(16))
     session.done("checked", verdict=plan["verdict"] if plan else None)
+
+
+async def _prices(ctx: Context, wish: Requirement, plan: Mapping[str, Any] | None) -> Prices:
+    """The administrator's prices of everything the claim may get."""
+    classes = classes_of(((plan or {}).get("claim") or {}).get("spec") or {})
+    words = await ctx.inventory.tier_words([wish.tier, *classes.values()])
+    own = any(tier.get("name") == wish.tier for tier in ctx.policy.tiers)
+    return Prices(
+        classes=classes,
+        by_class={name: found["price"] for name, found in words.items() if found["price"]},
+        main=words[wish.tier]["price"] if own and wish.tier in words else None,
+    )
 
 
 def judge(plan: Mapping[str, Any], *, wait: float | None, force: bool) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..cluster import KubeClient, WatchCache
@@ -165,19 +165,12 @@ class InventoryFeed:
         slices = (obj for source in self._sources if source.kind == "ResourceSlice" for obj in source)
         return self._book.describe(slices, driver, pool, device)
 
-    async def price_of(self, tier: str | None) -> dict[str, Any] | None:
-        """What the administrator says the tier costs (``amount``, ``currency``, ``per``); None when nothing."""
-        if tier is None or not self._loaded:
-            return None
-        tiers, namespace = self.tiers, self.client.namespace
-
-        def find(inventory: Inventory) -> dict[str, Any] | None:
-            for row in inventory.tiers(tiers, namespace=namespace):
-                if row["name"] == tier:
-                    return dict(row["price"]) if row.get("price") else None
-            return None
-
-        return await self.ask(find)
+    async def tier_words(self, names: Iterable[str | None]) -> dict[str, dict[str, Any]]:
+        """What the administrator says about these tiers; what may not be read is left out."""
+        wanted = sorted({name for name in names if name})
+        if not wanted or not (self.tiers or self.rights.get("read_classes")):
+            return {}
+        return await self.ask(lambda inventory: inventory.tier_words(wanted, self.tiers))
 
     async def learn_template(self, name: str, namespace: str) -> Json:
         """Read a claim template, which no watch of ours brings, for the planner too; raises NotFoundError."""

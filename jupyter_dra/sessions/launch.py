@@ -11,6 +11,7 @@ from typing import Any
 
 from ..errors import ClusterError, DRAError
 from .endings import CODES, Reason, reason, reason_of_error
+from .lease_notes import tell_lease
 from .live import LiveKernel, LiveSession, Made
 from .making import Context, make_claim, make_pod, pod_facts, remember, set_owners
 from .progress import Progress, claim_name_of, progress
@@ -59,6 +60,8 @@ async def launch_kernel(ctx: Context, session: LiveSession, kernel: LiveKernel, 
         await wait_running(ctx, session, kernel, first=first)
         await _connect(ctx, session, kernel, first=first)
         await owners
+        if first and session.lease_moved:
+            await tell_lease(ctx, session)
     except DRAError as error:
         raise Failed(reason_of_error(error)) from error
     finally:
@@ -174,6 +177,8 @@ def _mark(session: LiveSession, kernel: LiveKernel, now: Progress) -> None:
         if session.wait is not None:
             session.wait = None
             session.set_state("starting")
+        if session.steps["allocated"].state != "done":
+            session.begin_lease()
         node = now.node or (now.devices[0].node if now.devices else None)
         session.done("allocated", devices=[d.as_dict() for d in now.devices], node=node)
         session.begin("scheduled")

@@ -21,6 +21,7 @@ from .reading import successor_of
 from .record import Ended
 from .registry import Registry
 from .release import pod_gone, release_kernel, release_session
+from .rightsize import right_size
 from .seal import DIGEST, digest_of
 from .supervision import supervise
 from .usage import device_use, idle_since
@@ -177,14 +178,30 @@ async def _release(ctx: Context, session: LiveSession, why: Reason) -> None:
         kernel.connected.set()
     await release_session(ctx, session)
     session.ended = replace(ended, device_returned_at=ctx.clock())
-    remember(ctx, session, ended=session.ended.as_dict(), ended_at=at)
     for kernel in session.kernels:
         kernel.state = "dead"
     session.state = "ended"
+    session.right_size = await _right_size(ctx, session)
+    shown = session.record().as_dict()
+    remember(ctx, session, ended=session.ended.as_dict(), ended_at=at, shown=shown)
     ctx.inventory.forget(session.id)
     session.changed("ended", code=why.code)
     session.finished.set()
-    log.info("Session %s ended: %s", session.id, why.code)
+    log.info("Session %s ended (%s): %s %s", session.id, why.code, why.message, why.next_step or "")
+
+
+async def _right_size(ctx: Context, session: LiveSession) -> dict[str, Any] | None:
+    """Whether a smaller tier would have done; a cluster that cannot be asked now gives no advice."""
+    if not (session.usage or {}).get("complete") or not ctx.inventory.loaded:
+        return None
+    held = next((session.prices.classes.get(device.request) for device in session.devices), None)
+    try:
+        tiers = await ctx.inventory.ask(
+            lambda inventory: inventory.tiers(ctx.policy.tiers, namespace=session.namespace)
+        )
+    except DRAError:
+        return None
+    return right_size(session.usage, tiers, held=held)
 
 
 async def _last_lines(ctx: Context, session: LiveSession) -> str | None:

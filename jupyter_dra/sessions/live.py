@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from decimal import Decimal
 from typing import Any
 
 from ..claims import Requirement
@@ -13,6 +12,7 @@ from ..cluster import PodTarget
 from .endings import Reason
 from .leasing import UNKNOWN
 from .ports import Control, KernelChoice, KernelHandle, PodMaterials, SessionEvent
+from .prices import NO_PRICES, Prices, with_cost
 from .record import (
     STEPS,
     DeviceRecord,
@@ -26,6 +26,8 @@ from .record import (
 from .usage import device_use, idle_since
 
 HISTORY = 50
+WAITED = 30.0
+"""Seconds of waiting from which on the lease's new end is told to others."""
 
 
 @dataclass(slots=True)
@@ -141,13 +143,15 @@ class LiveSession:
     force: bool = False
     charge: int = 1
     usage: Mapping[str, Any] | None = None
-    price: Mapping[str, Any] | None = None
+    prices: Prices = NO_PRICES
+    right_size: Mapping[str, Any] | None = None
     ready_at: float | None = None
     ended: Ended | None = None
     ending: Reason | None = None
     ended_by: str | None = None
     simulated: bool = False
     idle_by: str = "device"
+    lease_moved: bool = False
     lost_fields: tuple[str, ...] = ()
     history: list[Mapping[str, Any]] = field(default_factory=list)
     revision: int = 0
@@ -229,15 +233,23 @@ class LiveSession:
         """Wake whoever waits for a change of this session's objects."""
         self.touched.set()
 
-    def _price_so_far(self) -> dict[str, Any] | None:
-        """The tier's price, with what this session has cost until now (the device is held from its allocation)."""
-        if not self.price:
-            return None
+    def begin_lease(self) -> None:
+        """The device is there: the lease counts from now, whatever was waited for it."""
+        waited = max(0.0, self.clock() - self.created_at)
+        ends, longest = self.lease.ends_at, self.lease.longest_until
+        self.lease = replace(
+            self.lease,
+            ends_at=None if ends is None else ends + waited,
+            longest_until=None if longest is None else longest + waited,
+        )
+        self.lease_moved = waited > WAITED
+
+    def _price(self) -> dict[str, Any] | None:
+        """Per hour and until now; the devices are held from their allocation until they are back."""
         since = self.steps["allocated"].ended_at
         until = self.ended.device_returned_at if self.ended else None
         seconds = 0.0 if since is None else (until or self.clock()) - since
-        cost = Decimal(str(self.price["amount"])) * Decimal(int(seconds)) / 3600
-        return {**self.price, "so_far": str(cost.quantize(Decimal("0.01")))}
+        return with_cost(self.prices.per_hour(self.devices), seconds)
 
     def record(self) -> SessionRecord:
         coming = {spare.replaces: spare.pod_name for spare in self.spare}
@@ -267,7 +279,8 @@ class LiveSession:
                 self.lease, idle_since=idle_since(self.kernels), device_use=device_use(self.kernels)
             ),
             usage=self.usage,
-            price=self._price_so_far(),
+            price=self._price(),
+            right_size=self.right_size,
             ready_at=self.ready_at,
             ended=self.ended,
             simulated=self.simulated,

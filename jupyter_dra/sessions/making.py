@@ -20,6 +20,7 @@ from .live import LiveKernel, LiveSession, Made, shown_requirement
 from .pods import MADE_CLAIM, PodRequest, build_pod, build_secret, secret_name
 from .policy import LOCAL_IMAGE, SessionPolicy
 from .ports import PodRuntime
+from .record import iso
 from .seal import DIGEST, LAUNCH, LEASE, digest_of, lease_text, seal
 from .store import SessionStore
 
@@ -84,7 +85,11 @@ async def make_claim(ctx: Context, session: LiveSession) -> None:
     meta = manifest.setdefault("metadata", {})
     meta.update(name=made.name, namespace=session.namespace)
     meta["labels"] = {**(meta.get("labels") or {}), **session_labels(ctx, session)}
-    notes = {**session_annotations(ctx, session), LAUNCH: made.nonce}
+    notes = {
+        **session_annotations(ctx, session),
+        labels.LEASE_ENDS: iso(session.lease.ends_at),
+        LAUNCH: made.nonce,
+    }
     meta["annotations"] = {**(meta.get("annotations") or {}), **notes}
     stored = await _create(ctx, session, made, seal(manifest, ctx.identity.key))
     lost = dropped_fields(manifest.get("spec"), stored.get("spec"), "spec")
@@ -244,7 +249,9 @@ def remember(ctx: Context, session: LiveSession, **more: Any) -> None:
             "ends_at": session.lease.ends_at,
             "longest_until": session.lease.longest_until,
             "idle_seconds": session.lease.idle_seconds,
+            "longest_idle": session.lease.longest_idle,
         },
+        "prices": session.prices.as_dict(),
         **more,
     }
     try:

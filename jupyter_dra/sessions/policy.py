@@ -31,6 +31,7 @@ class SessionPolicy:
         lease, longest_lease, idle: how long a session lives, may be extended to, may idle.
         idle_by: what calls a device idle whose use is not known: ``device`` keeps it until the lease ends, ``kernel``
             goes by the kernel's activity alone.
+        longest_idle: what the idle limit may be raised to; None is without limit.
         wait: longest wait for a free device. launch: longest time from the device to a connected kernel.
         grace: the pod's termination grace period.
         image: kernel image; None takes ``jupyter-dra/kernel:local`` in the local cluster, else `fallback_image`.
@@ -50,6 +51,7 @@ class SessionPolicy:
     lease: int = 4 * HOUR
     longest_lease: int = 12 * HOUR
     idle: int | None = HOUR // 2
+    longest_idle: int | None = None
     idle_by: str = "device"
     wait: int = 2 * HOUR
     launch: int = 600

@@ -14,6 +14,7 @@ from .live import LiveKernel, LiveSession, Made
 from .making import CREATED, KERNEL_NOTE, Context
 from .pods import MADE_CLAIM, secret_name
 from .ports import KernelChoice
+from .prices import Prices
 from .progress import claim_name_of, devices_of
 from .record import Lease, Step, epoch
 from .seal import LAUNCH, LEASE, is_sealed, read_lease
@@ -82,6 +83,7 @@ def read_session(ctx: Context, session_id: str, pods: list[Object], claim: Objec
         session.charge = charge_of_claim(claim)
         session.devices = devices_of(claim, ctx.inventory.describe)
         session.simulated = any(device.facts.get("simulated") for device in session.devices)
+    session.prices = Prices.from_dict(stored.get("prices"))
     session.state = _state(pods, claim)
     session.ready_at = stored.get("ready_at") or _running_since(pods)
     session.steps.update(_steps(session, pods, claim))
@@ -141,7 +143,7 @@ def _lease(ctx: Context, session_id: str, pods: list[Object], stored: Mapping[st
         longest = began + deadline if deadline and began else None
     if ends is None:
         ends, idle = kept.get("ends_at"), kept.get("idle_seconds")
-    return Lease(ends, longest, idle)
+    return Lease(ends, longest, idle, longest_idle=kept.get("longest_idle"))
 
 
 def _placed(pods: list[Object], stored: Mapping[str, Any]) -> tuple[list[LiveKernel], list[LiveKernel]]:

@@ -231,6 +231,7 @@ class SessionRecord:
     lease: Lease | None = None
     usage: Mapping[str, Any] | None = None
     price: Mapping[str, Any] | None = None
+    right_size: Mapping[str, Any] | None = None
     ready_at: float | None = None
     ended: Ended | None = None
     orphan: bool = False
@@ -263,6 +264,7 @@ class SessionRecord:
             "lease": self.lease.as_dict() if self.lease else None,
             "usage": dict(self.usage) if self.usage else None,
             "price": dict(self.price) if self.price else None,
+            "right_size": dict(self.right_size) if self.right_size else None,
             "created_at": iso(self.created_at),
             "ready_at": iso(self.ready_at),
             "ended": self.ended.as_dict() if self.ended else None,

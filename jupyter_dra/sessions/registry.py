@@ -12,6 +12,7 @@ from ..cluster import WatchCache
 from ..errors import ConflictError, NotFoundError
 from .charging import held_elsewhere
 from .events import Publisher
+from .history import ended_session, ended_sessions
 from .live import LiveSession
 from .making import Context
 from .ports import SessionEvent
@@ -77,14 +78,22 @@ class Registry:
                 if session.id not in self.live and (one.mine or everyone):
                     orphan = one.mine and not one.proven
                     found[session.id] = replace(session.record(), mine=one.mine, orphan=orphan)
+        if ended:
+            found |= {record.id: record for record in ended_sessions(ctx, {*found, *self.live})}
         return sorted(found.values(), key=lambda record: -record.created_at)
 
     async def record(self, ctx: Context, session_id: str) -> SessionRecord:
-        """One of this user's sessions; raises NotFoundError."""
+        """One of this user's sessions, also one that ended in the last day; raises NotFoundError."""
         live = self.live.get(session_id)
         if live is not None:
             return live.record()
-        found = await self._find(ctx, session_id)
+        try:
+            found = await self._find(ctx, session_id)
+        except NotFoundError:
+            ended = ended_session(ctx, session_id)
+            if ended is None:
+                raise
+            return ended
         return replace(found.session.record(), orphan=not found.proven)
 
     async def own(self, ctx: Context, session_id: str, *, force: bool = False) -> LiveSession:

@@ -11,21 +11,22 @@ from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
 from dataclasses import replace
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
-from ..claims import Requirement, labels
+from ..claims import Requirement
 from ..cluster import KubeClient, ServerVersion, rights
 from ..errors import ConflictError, DRAError, InputError, NotFoundError, SessionEnded
 from . import custody, life
-from .beginning import check, named_claim, new_kernel, new_session
+from .beginning import check, named_claim, new_kernel, new_session, terms_of
 from .charging import charge_of, charge_of_claim
 from .endings import reason
 from .events import Publisher
 from .handover import PodChange, begin_handover
 from .identity import Identity
 from .inventory import InventoryFeed
+from .lease_notes import tell_lease
 from .limits import check_claim, check_limits, check_policy
 from .live import LiveKernel, LiveSession
 from .loop import BackgroundLoop
-from .making import Context, default_image, remember
+from .making import Context, default_image
 from .opening import Opening, Where, named
 from .pods import CONTAINER
 from .policy import SessionPolicy
@@ -33,8 +34,8 @@ from .ports import KernelChannel, KernelChoice, KernelHandle, PodRuntime, Sessio
 from .reconcile import reconcile, reconcile_for_ever
 from .record import Lease, SessionRecord, epoch, iso
 from .registry import Registry, unknown
-from .seal import LEASE, lease_text
 from .supervision import set_activity
+from .terms import check_idle, lease_of, with_defaults
 
 log = logging.getLogger(__name__)
 
@@ -224,6 +225,9 @@ class Sessions:
         """
         wish = requirement if isinstance(requirement, Requirement) else Requirement.from_dict(requirement)
         ctx = await self._context()
+        terms = await terms_of(ctx, wish)
+        wish = with_defaults(wish, terms)
+        lease = lease_of(wish, ctx.policy, terms, now=ctx.clock())
         image = wish.image or default_image(ctx)
         check_policy(wish, ctx.policy, image)
         given = await named_claim(ctx, wish)
@@ -237,7 +241,7 @@ class Sessions:
         charge = charge_of(wish.as_dict()) if given is None else charge_of_claim(given)
         held = {one.id: one.charge for one in self._registry.living}
         check_limits(charge, ctx.policy, {**elsewhere, **held})
-        session = new_session(ctx, wish, name=name, notebook=notebook)
+        session = new_session(ctx, wish, lease, name=name, notebook=notebook)
         session.idle_by = idle_by or ctx.policy.idle_by
         session.force, session.charge = force, charge
         session.wait_until = None if wait is None else session.created_at + wait
@@ -448,6 +452,7 @@ class Sessions:
 
         Raises:
             ConflictError: ``longest-lease``: beyond the pod's deadline, which cannot grow.
+            RefusedError: ``limit``: an idle limit beyond what the administrator allows.
         """
         ctx = await self._context()
         session = await self._registry.own(ctx, session_id)
@@ -462,6 +467,7 @@ class Sessions:
                 next_step="Extend it less, and start a new one later.",
                 params={"longest_until": iso(lease.longest_until)},
             )
+        check_idle(lease, idle_seconds)
         idle = lease.idle_seconds if idle_seconds is None else idle_seconds
         session.lease = replace(lease, ends_at=wanted or lease.ends_at, idle_seconds=idle)
         if name is not None:
@@ -471,21 +477,11 @@ class Sessions:
         return session.record()
 
     async def _spread_lease(self, ctx: Context, session: LiveSession) -> None:
-        """Tell the lease to every podside, and write it (sealed) where other processes see it."""
-        lease = session.lease
-        text = lease_text(
-            ctx.identity.key, session.id, ends_at=lease.ends_at or 0, idle_seconds=lease.idle_seconds
-        )
+        """Tell the lease to everybody; podsides of an earlier process are connected to first."""
         for kernel in [k for k in session.kernels if not k.gone and k.reason is None]:
             if session.adopted and kernel.task is None:
                 await life.reattach(ctx, session, kernel)
-            if kernel.control is not None:
-                await kernel.control.lease(ends_at=lease.ends_at, idle_seconds=lease.idle_seconds)
-            if kernel.pod is not None and kernel.pod.uid is not None:
-                notes = {LEASE: text, labels.NAME: session.name}
-                patch = {"metadata": {"uid": kernel.pod.uid, "annotations": notes}}
-                await ctx.client.patch("Pod", kernel.pod_name, patch, session.namespace)
-        remember(ctx, session)
+        await tell_lease(ctx, session)
 
     @on_loop
     async def activity(self, session_id: str, kernel_id: str, state: str) -> None:

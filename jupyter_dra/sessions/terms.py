@@ -1,0 +1,87 @@
+"""What a session of a tier gets: the administrator's defaults, its lease, and how far both may be changed. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..claims import SESSION_FIELDS, Requirement
+from ..errors import RefusedError, RequirementError
+from .policy import SessionPolicy
+from .record import Lease
+
+_NEVER_DEFAULT = frozenset({"name", "namespace"})
+
+
+@dataclass(frozen=True, slots=True)
+class TierTerms:
+    """What the administrator set on a tier.
+
+    Attributes:
+        defaults: requirement fields for what the user left open.
+        lease, idle: seconds a session of this tier may live and idle at most; None leaves it to the server's policy.
+    """
+
+    defaults: Mapping[str, Any] = field(default_factory=dict)
+    lease: int | None = None
+    idle: int | None = None
+
+    @classmethod
+    def of(cls, row: Mapping[str, Any] | None) -> TierTerms:
+        """From the planner's words about the tier; none are no terms."""
+        limits = (row or {}).get("limits") or {}
+        return cls((row or {}).get("defaults") or {}, limits.get("lease_seconds"), limits.get("idle_seconds"))
+
+
+def with_defaults(wish: Requirement, terms: TierTerms) -> Requirement:
+    """The requirement with the tier's defaults for the session around the device; what the user set wins.
+
+    A default that is none of ours is left out: the doctor tells the administrator, it is no fault of the user's.
+    """
+    for name in SESSION_FIELDS:
+        if name in terms.defaults and name not in _NEVER_DEFAULT and not getattr(wish, name):
+            try:
+                wish = wish.changed(**{name: terms.defaults[name]})
+            except RequirementError:
+                continue
+    return wish
+
+
+def lease_of(wish: Requirement, policy: SessionPolicy, terms: TierTerms, *, now: float) -> Lease:
+    """The lease a session begins with.
+
+    What is asked for beyond the limits is refused; defaults beyond them are cut, the user did not choose them.
+
+    Raises:
+        RefusedError: ``limit``, with ``path`` lease or idle_timeout.
+    """
+    longest = _least(policy.longest_lease, terms.lease)
+    longest_idle = _least(policy.longest_idle, terms.idle)
+    assert longest is not None
+    _refuse_beyond(wish.lease_seconds, longest, "lease", "A lease")
+    _refuse_beyond(wish.idle_seconds, longest_idle, "idle_timeout", "An idle limit")
+    idle = wish.idle_seconds if wish.idle_seconds is not None else _least(policy.idle, longest_idle)
+    lease = wish.lease_seconds or min(policy.lease, longest)
+    return Lease(now + lease, now + longest, idle, longest_idle=longest_idle)
+
+
+def check_idle(lease: Lease, idle_seconds: float | None) -> None:
+    """Raise RefusedError ``limit`` for an idle limit beyond what the session may have."""
+    _refuse_beyond(idle_seconds, lease.longest_idle, "idle_timeout", "An idle limit")
+
+
+def _refuse_beyond(asked: float | None, most: float | None, path: str, what: str) -> None:
+    if asked is None or most is None or asked <= most:
+        return
+    raise RefusedError(
+        f"{what} of {asked:g} s is longer than the longest allowed, {most:g} s.",
+        code="limit",
+        path=path,
+        next_step="Ask for less.",
+        params={"limit": f"longest-{path.partition('_')[0]}", "longest_seconds": most},
+    )
+
+
+def _least(*values: int | None) -> int | None:
+    return min((value for value in values if value is not None), default=None)
