@@ -5,6 +5,8 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+from generated import write_or_check
+
 from jupyter_dra.model import codes
 
 WIDTH = 90  # as prettier formats the front end
@@ -34,15 +36,5 @@ def text() -> str:
     return "\n".join(parts)
 
 
-def main() -> int:
-    if "--check" in sys.argv:
-        if not TARGET.exists() or TARGET.read_text(encoding="utf-8") != text():
-            print(f"{TARGET} is not current: run python tools/front_codes.py", file=sys.stderr)
-            return 1
-        return 0
-    TARGET.write_text(text(), encoding="utf-8")
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(write_or_check(TARGET, text(), "tools/front_codes.py"))

@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from generated import write_or_check
 from traitlets import TraitType
 from traitlets.config import Configurable
 
@@ -67,16 +68,5 @@ def _cell(words: str | None) -> str:
     return " ".join((words or "").split()).replace("|", "\\|")
 
 
-def main() -> int:
-    """Write the page, or with ``--check`` return 1 where it is not current."""
-    if "--check" in sys.argv:
-        if not TARGET.exists() or TARGET.read_text(encoding="utf-8") != text():
-            print(f"{TARGET} is not current: run python tools/settings_page.py", file=sys.stderr)
-            return 1
-        return 0
-    TARGET.write_text(text(), encoding="utf-8")
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(write_or_check(TARGET, text(), "tools/settings_page.py"))

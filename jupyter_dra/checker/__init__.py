@@ -13,8 +13,18 @@
 
 from __future__ import annotations
 
+from jupyter_dra.checker.asking import ask_server
 from jupyter_dra.checker.codes import FINDINGS
 from jupyter_dra.checker.findings import CheckResult, Finding, ServerAnswer, ServerText
 from jupyter_dra.checker.run import check, documents
 
-__all__ = ["FINDINGS", "CheckResult", "Finding", "ServerAnswer", "ServerText", "check", "documents"]
+__all__ = [
+    "FINDINGS",
+    "CheckResult",
+    "Finding",
+    "ServerAnswer",
+    "ServerText",
+    "ask_server",
+    "check",
+    "documents",
+]

@@ -11,7 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ...errors import DRAError, InputError
+from ...errors import InputError
 from .. import exits
 from ..options import add_cluster, add_output
 from ..output import clean, clean_block, several, show, write
@@ -76,23 +76,11 @@ def _checked(arguments: argparse.Namespace, path: str, text: str, inventory: Any
 
 
 async def _ask_server(arguments: argparse.Namespace, text: str) -> list[ServerAnswer]:
-    from ...checker import ServerAnswer, documents
+    from ...checker import ask_server
     from ...cluster import connect
 
-    answers = []
     async with await connect(arguments.context, arguments.kubeconfig, arguments.namespace) as client:
-        for number, manifest in enumerate(documents(text)):
-            if not isinstance(manifest, dict) or not manifest.get("kind"):
-                continue
-            try:
-                await client.create(manifest, dry_run=True)
-                answers.append(ServerAnswer(number, True, 201))
-            except DRAError as error:
-                status = error.params.get("status")
-                if not isinstance(status, int):
-                    raise
-                answers.append(ServerAnswer(number, False, status, error.message))
-    return answers
+        return await ask_server(text, lambda manifest: client.create(manifest, dry_run=True))
 
 
 def _replace(path: Path, text: str) -> None:

@@ -7,11 +7,12 @@ from collections.abc import Iterator, Mapping
 from datetime import datetime
 from typing import Any
 
-from jupyter_dra.localcluster.client import STRATEGIC_PATCH, Client, Object
+from jupyter_dra.localcluster.client import Client, Object
 from jupyter_dra.localcluster.controllers.claims import is_over
 from jupyter_dra.localcluster.controllers.keyed import KeyedQueue
 from jupyter_dra.localcluster.informer import Informer, Key, key_of
 from jupyter_dra.localcluster.kinds import PODS, TAINT_RULES
+from jupyter_dra.localcluster.pod_conditions import set_pod_condition
 from jupyter_dra.localcluster.recorder import Recorder, now_text
 from jupyter_dra.localcluster.scheduler.devices import all_claim_names
 from jupyter_dra.model import DeviceID, DeviceTaint, DeviceTaintRule, Toleration
@@ -126,21 +127,7 @@ class DeviceTaintController:
             return
         meta = pod["metadata"]
         self._recorder.record(pod, "Normal", "DeviceTaintManagerEviction", "Marking for deletion")
-        condition = {
-            "type": "DisruptionTarget",
-            "status": "True",
-            "reason": REASON,
-            "message": MESSAGE,
-            "lastTransitionTime": now_text(),
-        }
-        await self._client.patch(
-            PODS,
-            meta["name"],
-            {"metadata": {"uid": meta["uid"]}, "status": {"conditions": [condition]}},
-            namespace=meta["namespace"],
-            subresource="status",
-            content_type=STRATEGIC_PATCH,
-        )
+        await set_pod_condition(self._client, pod, "DisruptionTarget", "True", reason=REASON, message=MESSAGE)
         rules = [DeviceTaintRule.from_dict(item) for item in self._rules.values()]
         causes = [rule.name for rule in rules if rule.taint.effect == "NoExecute" and self._is_hit(pod, rule)]
         await self._client.delete(PODS, meta["name"], meta["namespace"], uid=meta["uid"])

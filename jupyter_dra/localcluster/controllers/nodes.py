@@ -16,6 +16,7 @@ from jupyter_dra.localcluster.client import STRATEGIC_PATCH, Client, Object
 from jupyter_dra.localcluster.controllers.claims import is_over
 from jupyter_dra.localcluster.informer import Informer
 from jupyter_dra.localcluster.kinds import NODES, PODS
+from jupyter_dra.localcluster.pod_conditions import set_pod_condition
 from jupyter_dra.localcluster.recorder import Recorder, now_text
 
 log = logging.getLogger(__name__)
@@ -137,16 +138,7 @@ class NodeController:
                 await self._mark_not_ready(pod)
 
     async def _mark_not_ready(self, pod: Object) -> None:
-        meta = pod["metadata"]
-        condition = {"type": "Ready", "status": "False", "lastTransitionTime": now_text()}
-        await self._client.patch(
-            PODS,
-            meta["name"],
-            {"metadata": {"uid": meta["uid"]}, "status": {"conditions": [condition]}},
-            namespace=meta["namespace"],
-            subresource="status",
-            content_type=STRATEGIC_PATCH,
-        )
+        await set_pod_condition(self._client, pod, "Ready", "False")
         self._recorder.record(pod, "Warning", "NodeNotReady", "Node is not ready")
 
     async def _set_taints(self, node: Object) -> None:
@@ -184,20 +176,13 @@ class NodeController:
             "TaintManagerEviction",
             f"Marking for deletion Pod {meta['namespace']}/{meta['name']}",
         )
-        condition = {
-            "type": "DisruptionTarget",
-            "status": "True",
-            "reason": "DeletionByTaintManager",
-            "message": "Taint manager: deleting due to NoExecute taint",
-            "lastTransitionTime": now_text(),
-        }
-        await self._client.patch(
-            PODS,
-            meta["name"],
-            {"metadata": {"uid": meta["uid"]}, "status": {"conditions": [condition]}},
-            namespace=meta["namespace"],
-            subresource="status",
-            content_type=STRATEGIC_PATCH,
+        await set_pod_condition(
+            self._client,
+            pod,
+            "DisruptionTarget",
+            "True",
+            reason="DeletionByTaintManager",
+            message="Taint manager: deleting due to NoExecute taint",
         )
         await self._client.delete(PODS, meta["name"], meta["namespace"], uid=meta["uid"])
 

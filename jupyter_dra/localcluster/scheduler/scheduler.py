@@ -9,10 +9,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from jupyter_dra.errors import DRAError
-from jupyter_dra.localcluster.client import STRATEGIC_PATCH, Client, Object
+from jupyter_dra.localcluster.client import Client, Object
 from jupyter_dra.localcluster.informer import Informer
-from jupyter_dra.localcluster.kinds import PODS
-from jupyter_dra.localcluster.recorder import Recorder, now_text
+from jupyter_dra.localcluster.pod_conditions import set_pod_condition
+from jupyter_dra.localcluster.recorder import Recorder
 from jupyter_dra.localcluster.scheduler import messages
 from jupyter_dra.localcluster.scheduler.binding import Binder, BindingFailed
 from jupyter_dra.localcluster.scheduler.devices import DeviceScheduling, Fatal, NotYet, PodDevices, Refused
@@ -252,23 +252,20 @@ class Scheduler:
         self._recorder.record(pod, "Warning", "FailedScheduling", message)
         if before is not None and (before.get("reason"), before.get("message")) == (reason, message):
             return
-        same = before is not None and before.get("status") == "False"
-        condition = {
-            "type": "PodScheduled",
-            "status": "False",
-            "reason": reason,
-            "message": message,
-            "lastProbeTime": None,
-            "lastTransitionTime": before["lastTransitionTime"] if same and before else now_text(),
-        }
-        meta = pod["metadata"]
-        await self._client.patch(
-            PODS,
-            meta["name"],
-            {"metadata": {"uid": meta["uid"]}, "status": {"conditions": [condition]}},
-            namespace=meta["namespace"],
-            subresource="status",
-            content_type=STRATEGIC_PATCH,
+        since = (
+            {"lastTransitionTime": before["lastTransitionTime"]}
+            if before and before.get("status") == "False"
+            else {}
+        )
+        await set_pod_condition(
+            self._client,
+            pod,
+            "PodScheduled",
+            "False",
+            reason=reason,
+            message=message,
+            lastProbeTime=None,
+            **since,
         )
 
     # -- who is where -------------------------------------------------------------------------------------------

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...errors import ClusterError, DRAError, RequirementError
+from ...errors import ClusterError, RequirementError
 from .base import DRAHandler, route
 
 
@@ -106,20 +106,10 @@ class CheckHandler(DRAHandler):
 
     async def _ask_server(self, text: str) -> list[Any]:
         """What the API server says to a dry-run create of each document."""
-        from ...checker import ServerAnswer, documents
+        from ...checker import ask_server
 
-        answers = []
         sessions = self.board.sessions
         client = await sessions.open()
-        for number, manifest in enumerate(documents(text)):
-            if not isinstance(manifest, dict) or not manifest.get("kind"):
-                continue
-            try:
-                await sessions.loop.wrap(client.create(manifest, dry_run=True))
-                answers.append(ServerAnswer(number, True, 201))
-            except DRAError as error:
-                status = error.params.get("status")
-                if not isinstance(status, int):
-                    raise
-                answers.append(ServerAnswer(number, False, status, error.message))
-        return answers
+        return await ask_server(
+            text, lambda manifest: sessions.loop.wrap(client.create(manifest, dry_run=True))
+        )
