@@ -65,7 +65,7 @@ class HeldKernel:
 
     def _changed(self, event: SessionEvent) -> None:
         """Called by the service on its loop: the pod or the way to it may be another one now."""
-        if event.id != self.session_id or event.change not in ("kernels", "state"):
+        if event.id != self.session_id or event.change not in ("kernels", "state", "ended"):
             return
         self._news = True
         if self._following is None:
@@ -83,9 +83,13 @@ class HeldKernel:
 
     async def _look(self) -> None:
         record = await self.service.get(self.session_id)
+        pod = next((one.pod for one in record.kernels if one.id == self.kernel_id), None)
+        if record.state == "ended" or pod is None:
+            await self.close()  # nothing comes back to these endpoints, however long a dead kernel stays listed
+            return
         if record.state != "running":
             return
-        moved = self._pod_in(record) not in (None, self._handle.pod_name)
+        moved = pod != self._handle.pod_name
         if moved:
             self.relay.detach()  # connections wait for the next pod instead of dialling the one that leaves
         handle = await self.service.ready(self.session_id, self.kernel_id)
@@ -94,9 +98,6 @@ class HeldKernel:
         self._handle = handle
         if moved and self._on_moved is not None:
             self._on_moved(cast(KernelConnectionInfo, self.relay.connection_info()))
-
-    def _pod_in(self, record: Any) -> str | None:
-        return next((one.pod for one in record.kernels if one.id == self.kernel_id), None)
 
     async def control(self) -> PodControl:
         """The connection to podside now; raises SessionEnded or ClusterError."""
@@ -167,7 +168,7 @@ class HeldKernel:
         for end in self._ends:
             end()
         self._ends = []
-        if self._following is not None:
+        if self._following is not None and self._following is not asyncio.current_task():
             self._following.cancel()
         await self.relay.close()
 
