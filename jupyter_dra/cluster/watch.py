@@ -56,13 +56,21 @@ class WatchCache:
         fields: str | None = None,
         keep: Callable[[Object], bool] | None = None,
         slim: Callable[[Object], Object] | None = None,
+        group: Callable[[Object], str] | None = None,
+        most: int = 100,
     ) -> None:
-        """``keep`` leaves objects out; ``slim`` replaces an object by a smaller one before it is stored."""
+        """``keep`` leaves objects out; ``slim`` replaces an object by a smaller one before it is stored.
+
+        With ``group`` only the ``most`` objects that changed last are remembered of each group; the others are
+        forgotten without a word, so that a flood (of events, say) costs neither memory nor time.
+        """
         self.client = client
         self.kind = kind
         self.namespace = namespace
         self._labels, self._fields = labels, fields
         self._keep, self._slim = keep, slim
+        self._group, self._most = group, most
+        self._groups: dict[str, dict[Key, None]] = {}
         self._items: dict[Key, Object] = {}
         self._version: str | None = None
         self._task: asyncio.Task[None] | None = None
@@ -86,6 +94,10 @@ class WatchCache:
     def get(self, name: str, namespace: str | None = None) -> Object | None:
         """The object as last seen, or None; ``namespace`` defaults to the cache's, then to the client's."""
         return self._items.get((self._where(namespace), name)) or self._items.get(("", name))
+
+    def of_group(self, name: str) -> list[Object]:
+        """The remembered objects of a group, the one that changed last at the end."""
+        return [self._items[key] for key in self._groups.get(name, ())]
 
     def _where(self, namespace: str | None) -> str:
         if namespace is not None:
@@ -262,11 +274,11 @@ class WatchCache:
             if self._keep is None or self._keep(item):
                 now[key_of(item)] = item
         for key in [key for key in self._items if key not in now]:
-            self._notify("DELETED", self._items.pop(key))
+            self._notify("DELETED", self._drop(key))
         for key, item in now.items():
             old = self._items.get(key)
             if old is not None and old["metadata"].get("uid") != item["metadata"].get("uid"):
-                self._notify("DELETED", self._items.pop(key))
+                self._notify("DELETED", self._drop(key))
                 old = None
             if old is None or _version(old) != _version(item):
                 self._store(key, item, "ADDED" if old is None else "MODIFIED")
@@ -305,12 +317,12 @@ class WatchCache:
         if type == "DELETED":
             old = self._items.get(key)
             if old is not None and old["metadata"].get("uid") == obj["metadata"].get("uid"):
-                del self._items[key]
+                self._drop(key)
                 self._notify("DELETED", obj)
             return
         if self._keep is not None and not self._keep(obj):
             if key in self._items:
-                self._notify("DELETED", self._items.pop(key))
+                self._notify("DELETED", self._drop(key))
             return
         self._store(key, obj, "MODIFIED" if key in self._items else "ADDED")
 
@@ -318,7 +330,28 @@ class WatchCache:
         obj["metadata"].pop("managedFields", None)
         stored = self._slim(obj) if self._slim else obj
         self._items[key] = stored
+        self._remember(key, stored)
         self._notify(type, stored)
+
+    def _remember(self, key: Key, obj: Object) -> None:
+        if self._group is None:
+            return
+        members = self._groups.setdefault(self._group(obj), {})
+        members.pop(key, None)
+        members[key] = None
+        if len(members) > self._most:
+            oldest = next(iter(members))
+            del members[oldest], self._items[oldest]
+
+    def _drop(self, key: Key) -> Object:
+        obj = self._items.pop(key)
+        if self._group is not None:
+            name = self._group(obj)
+            members = self._groups.get(name, {})
+            members.pop(key, None)
+            if not members:
+                self._groups.pop(name, None)
+        return obj
 
 
 def _version(obj: Mapping[str, Any]) -> str | None:

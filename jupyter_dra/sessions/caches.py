@@ -29,13 +29,14 @@ class Caches:
         fields: str | None = None,
         keep: Any = None,
         slim: Any = None,
+        group: Any = None,
     ) -> WatchCache:
-        """The started cache for this question; ``keep`` and ``slim`` count at the first call only."""
+        """The started cache for this question; ``keep``, ``slim`` and ``group`` count at the first call only."""
         key = (kind, namespace, labels, fields)
         cache = self._caches.get(key)
         if cache is None:
             cache = WatchCache(
-                self.client, kind, namespace, labels=labels, fields=fields, keep=keep, slim=slim
+                self.client, kind, namespace, labels=labels, fields=fields, keep=keep, slim=slim, group=group
             )
             self._caches[key] = cache
         return cache.start()
@@ -49,8 +50,8 @@ class Caches:
         return self.get("ResourceClaim", "" if self.all_claims else namespace)
 
     def events(self, namespace: str) -> WatchCache:
-        """Warnings and progress about pods and claims."""
-        return self.get("Event", namespace, keep=_about_us, slim=_slim_event)
+        """Warnings and progress about pods and claims; of each object the newest hundred."""
+        return self.get("Event", namespace, keep=_about_us, slim=_slim_event, group=about)
 
     @property
     def all(self) -> list[WatchCache]:
@@ -64,6 +65,11 @@ class Caches:
 
 def _about_us(event: dict[str, Any]) -> bool:
     return (event.get("involvedObject") or {}).get("kind") in _EVENT_KINDS
+
+
+def about(event: dict[str, Any]) -> str:
+    """The uid of the object an event is about."""
+    return str((event.get("involvedObject") or {}).get("uid") or "")
 
 
 def _slim_event(event: dict[str, Any]) -> dict[str, Any]:

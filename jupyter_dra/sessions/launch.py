@@ -124,9 +124,7 @@ def _is(obj: Mapping[str, Any], made: Made | None) -> bool:
 
 
 def _events(ctx: Context, session: LiveSession, pod: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    uid = pod["metadata"]["uid"]
-    cache = ctx.caches.events(session.namespace)
-    about = [event for event in cache if (event.get("involvedObject") or {}).get("uid") == uid]
+    about = ctx.caches.events(session.namespace).of_group(pod["metadata"]["uid"])
     return sorted(about, key=lambda event: str(event.get("lastTimestamp") or ""))
 
 

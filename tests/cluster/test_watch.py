@@ -137,3 +137,38 @@ def test_a_waiter_that_is_cancelled_leaves_nothing_behind(run: Any) -> None:
         await cache.close()
 
     run(test)
+
+
+@pytest.mark.threat("T37")
+def test_a_flood_about_one_object_is_remembered_by_its_newest_only(run: Any) -> None:
+    async def test(client: KubeClient) -> None:
+        cache = WatchCache(
+            client,
+            "ConfigMap",
+            "default",
+            group=lambda obj: obj["metadata"]["name"].partition(".")[0],
+            most=5,
+        )
+        await cache.ready()
+        await client.create(config_map("w-quiet.0"))
+        for number in range(20):
+            await client.create(config_map(f"w-flood.{number}"))
+        await cache.wait_object("w-flood.19", lambda obj: obj, 10)
+        names = [obj["metadata"]["name"] for obj in cache.of_group("w-flood")]
+        assert names == [f"w-flood.{number}" for number in range(15, 20)]
+        await client.patch("ConfigMap", "w-flood.16", {"data": {"a": "2"}})
+        await cache.wait_object("w-flood.16", lambda obj: obj and obj["data"]["a"] == "2", 10)
+        assert cache.of_group("w-flood")[-1]["metadata"]["name"] == "w-flood.16"
+        await client.request("POST", FAULTS, body={"expire_history": True, "drop_watches": True})
+        await cache.wait_for(lambda now: now.lists == 2, 20)
+        assert len(cache.of_group("w-flood")) == 5
+        for number in range(20):
+            await client.delete("ConfigMap", f"w-flood.{number}")
+        await cache.wait_for(lambda now: not now.of_group("w-flood"), 10)
+        assert [obj["metadata"]["name"] for obj in cache if obj["metadata"]["name"].startswith("w-")] == [
+            "w-quiet.0"
+        ]
+        await client.delete("ConfigMap", "w-quiet.0")
+        await cache.close()
+
+    run(test)
