@@ -82,6 +82,10 @@ class DRASettings(Configurable):
     allow_where = Bool(True, help="Whether users may write CEL conditions of their own.").tag(config=True)
     allow_tolerate = Bool(True, help="Whether users may accept device taints.").tag(config=True)
     allow_config = Bool(True, help="Whether manifests may carry driver configuration.").tag(config=True)
+    queue = Unicode(
+        "",
+        help="Kueue's LocalQueue for kernel pods (label kueue.x-k8s.io/queue-name); it then decides when they start.",
+    ).tag(config=True)
     node_selector = Dict(help="Labels of the nodes kernel pods may run on.").tag(config=True)
     service_account = Unicode("", help="Service account of kernel pods; no token is mounted.").tag(
         config=True
@@ -120,6 +124,7 @@ class DRASettings(Configurable):
             "max_devices": self.max_devices,
             "transport": self.transport,
             "node_selector": dict(self.node_selector),
+            "pod_labels": {"kueue.x-k8s.io/queue-name": self.queue} if self.queue else {},
             "service_account": self.service_account or None,
             "allow_claims": self.allow_claims,
             "allow_where": self.allow_where,

@@ -15,7 +15,8 @@ from .lease_notes import tell_lease
 from .live import LiveKernel, LiveSession, Made
 from .making import Context, make_claim, make_pod, pod_facts, remember, set_owners
 from .progress import Progress, claim_name_of, progress
-from .record import DeviceRecord, Wait
+from .queues import QueueNews
+from .record import DeviceRecord, Wait, iso
 
 log = logging.getLogger(__name__)
 
@@ -132,7 +133,7 @@ async def wait_running(ctx: Context, session: LiveSession, kernel: LiveKernel, *
     """Follow pod and claim until the container runs; keeps steps, devices and the wait current."""
     seen: set[str] = set()
     started = ctx.clock()
-    launch_until: float | None = None
+    news = QueueNews(ctx.client, session.namespace)
     while True:
         session.touched.clear()
         now = look(ctx, session, kernel, seen)
@@ -145,27 +146,43 @@ async def wait_running(ctx: Context, session: LiveSession, kernel: LiveKernel, *
             raise Failed(now.failure)
         if now.running:
             return
-        if now.allocated and launch_until is None:
-            launch_until = ctx.clock() + ctx.policy.launch
-        limit = launch_until if launch_until is not None else _wait_limit(ctx, session, started)
-        if launch_until is None:
-            await _explain_wait(ctx, session, now)
-        left = limit - ctx.clock()
+        waits = not now.allocated and kernel.launch_until is None
+        if waits:
+            queue = await news.of(now.gate, iso(ctx.clock())) if now.gate else None
+            await _explain_wait(ctx, session, queue)
+            left = _wait_limit(ctx, session, started) - ctx.clock()
+        else:
+            left = left_of_launch(ctx, kernel)
         if left <= 0:
-            code = "launch-timeout" if launch_until is not None else "wait-over"
-            raise Failed(reason(code, detail=now.waiting_text))
+            raise Failed(_too_late(session, now, waits=waits))
         try:
-            async with asyncio.timeout(min(left, _PLAN_PAUSE if launch_until is None else left)):
+            async with asyncio.timeout(min(left, _PLAN_PAUSE) if waits else left):
                 await session.touched.wait()
         except TimeoutError:
             await _confirm_unseen(ctx, session, kernel, seen, started)
+
+
+def left_of_launch(ctx: Context, kernel: LiveKernel) -> float:
+    """Seconds left of the one deadline from the reserved device to the connected kernel; begins it when first asked."""
+    if kernel.launch_until is None:
+        kernel.launch_until = ctx.clock() + ctx.policy.launch
+    return kernel.launch_until - ctx.clock()
+
+
+def _too_late(session: LiveSession, now: Progress, *, waits: bool) -> Reason:
+    queue = session.wait.queue if session.wait and session.wait.queue else None
+    if not waits:
+        return reason("launch-timeout", detail=now.waiting_text)
+    if queue is not None:
+        return reason("wait-over", detail=queue.get("message"), queue=queue["name"])
+    return reason("wait-over", detail=now.waiting_text)
 
 
 def _wait_limit(ctx: Context, session: LiveSession, started: float) -> float:
     """Until when a device may come: the user's wait, else the launch limit; a lost race without wait ends soon."""
     if session.wait_until is not None:
         return session.wait_until
-    if session.wait is not None:
+    if session.wait is not None and session.wait.queue is None:
         return session.wait.since + _UNSEEN
     return started + ctx.policy.launch
 
@@ -188,19 +205,19 @@ def _mark(session: LiveSession, kernel: LiveKernel, now: Progress) -> None:
         session.begin("kernel-starting", kernel=kernel.choice.display_name)
 
 
-async def _explain_wait(ctx: Context, session: LiveSession, now: Progress) -> None:
-    """Ask the planner why it waits; ends the wait when there is no hope."""
+async def _explain_wait(ctx: Context, session: LiveSession, queue: Mapping[str, Any] | None) -> None:
+    """Ask the planner why it waits, beside the queue that may decide; ends the wait when there is no hope."""
     verdict = await ctx.inventory.verdict(session)
-    if verdict is None:
-        return
-    if verdict["verdict"] == "impossible" and verdict["certainty"]["sure"] and not session.force:
+    hopeless = verdict is not None and verdict["verdict"] == "impossible" and verdict["certainty"]["sure"]
+    if verdict is not None and hopeless and not session.force:
         raise Failed(reason("impossible", reasons=verdict["reasons"]))
-    if verdict["verdict"] not in ("busy", "unknown"):
+    taken = verdict is not None and verdict["verdict"] in ("busy", "unknown")
+    if not taken and queue is None:
         return
-    reasons = tuple(verdict["reasons"])
-    change = ctx.inventory.next_change(verdict)
+    reasons = tuple(verdict["reasons"]) if verdict is not None and taken else ()
+    change = ctx.inventory.next_change(verdict) if verdict is not None and taken else None
     since = session.wait.since if session.wait else ctx.clock()
-    wait = Wait(since, session.wait_until, reasons, change)
+    wait = Wait(since, session.wait_until, reasons, change, queue)
     if session.wait != wait:
         session.wait = wait
         session.set_state("waiting")
@@ -226,7 +243,7 @@ async def connect(ctx: Context, session: LiveSession, kernel: LiveKernel) -> Non
 
     A connection that breaks meanwhile is made again; the pod's own state says when there is no sense in it.
     """
-    until = time.monotonic() + ctx.policy.launch
+    until = time.monotonic() + left_of_launch(ctx, kernel)
     while True:
         if kernel.control is None:
             await dial(ctx, session, kernel, until=until)
@@ -255,7 +272,7 @@ async def _until_running(ctx: Context, kernel: LiveKernel) -> None:
     """Wait until the kernel answers; podside ends the pod of one that dies before."""
     assert kernel.control is not None
     try:
-        async with asyncio.timeout(ctx.policy.launch):
+        async with asyncio.timeout(max(0.0, left_of_launch(ctx, kernel))):
             async for event in kernel.control.events:
                 if event.kind == "ready":
                     return

@@ -48,6 +48,7 @@ class LiveKernel:
     Attributes:
         cpu, host_memory: of this pod; None means what the session asked for.
         replaces: name of the pod whose kernel this one takes over.
+        launch_until: when its launch is given up, once a device is there; one deadline for all that follows.
     """
 
     id: str
@@ -70,6 +71,7 @@ class LiveKernel:
     last_activity: float | None = None
     idle_since: float | None = None
     device_use: str = UNKNOWN
+    launch_until: float | None = None
     usage: Mapping[str, Any] | None = None
     reason: Reason | None = None
     task: asyncio.Task[None] | None = field(default=None, repr=False)
@@ -282,6 +284,7 @@ class LiveSession:
             price=self._price(),
             right_size=self.right_size,
             ready_at=self.ready_at,
+            launch_until=self.kernels[0].launch_until if self.kernels and not self.ready_at else None,
             ended=self.ended,
             simulated=self.simulated,
             lost_fields=self.lost_fields,

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from .endings import Reason, hopeless_event, hopeless_start, reason, reason_of_pod
+from .queues import Gate, gate_of
 from .record import DeviceRecord
 
 Labels = Callable[[str, str, str], tuple[str | None, Mapping[str, Any]]]
@@ -23,6 +24,7 @@ class Progress:
     devices: tuple[DeviceRecord, ...] = ()
     failure: Reason | None = None
     waiting_text: str | None = None
+    gate: Gate | None = None
     params: Mapping[str, Any] = field(default_factory=dict)
 
 
@@ -74,6 +76,7 @@ def progress(
         devices=devices,
         failure=failure,
         waiting_text=waiting_text,
+        gate=gate_of(pod, events),
     )
 
 

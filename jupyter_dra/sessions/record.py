@@ -188,13 +188,13 @@ class Ended:
 
 @dataclass(frozen=True, slots=True)
 class Wait:
-    """Why a session waits, until when at most, and what is expected to change."""
+    """Why a session waits, until when at most, and what is expected to change; see `queues.QueueNews` for queue."""
 
     since: float
     until: float | None
     reasons: tuple[Mapping[str, Any], ...] = ()
     next_change: Mapping[str, Any] | None = None
-    queue: str | None = None
+    queue: Mapping[str, Any] | None = None
 
     def as_dict(self) -> dict[str, Any]:
         return {
@@ -202,7 +202,7 @@ class Wait:
             "until": iso(self.until),
             "reasons": [dict(reason) for reason in self.reasons],
             "next_change": dict(self.next_change) if self.next_change else None,
-            "queue": self.queue,
+            "queue": dict(self.queue) if self.queue else None,
         }
 
 
@@ -233,6 +233,7 @@ class SessionRecord:
     price: Mapping[str, Any] | None = None
     right_size: Mapping[str, Any] | None = None
     ready_at: float | None = None
+    launch_until: float | None = None
     ended: Ended | None = None
     orphan: bool = False
     simulated: bool = False
@@ -267,6 +268,7 @@ class SessionRecord:
             "right_size": dict(self.right_size) if self.right_size else None,
             "created_at": iso(self.created_at),
             "ready_at": iso(self.ready_at),
+            "launch_until": iso(self.launch_until),
             "ended": self.ended.as_dict() if self.ended else None,
             "orphan": self.orphan,
             "simulated": self.simulated,
