@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from ..errors import ClusterError, NotFoundError
+from ..model.releases import minor_release
 from .client import KubeClient
 from .resources import DRA_GROUP
 from .transport import REQUEST_TIMEOUT
@@ -37,13 +37,7 @@ async def fetch_version(client: KubeClient, *, timeout: float = REQUEST_TIMEOUT)
         versions = tuple(str(entry["version"]) for entry in (group or {}).get("versions") or [])
     except NotFoundError:
         versions = ()
-    return ServerVersion(git, minor_of(git), versions)
-
-
-def minor_of(git_version: str) -> str:
-    """``1.37`` of ``v1.37.2-gke.5``; empty when the text is no version."""
-    found = re.match(r"v?(\d+)\.(\d+)", git_version)
-    return f"{found[1]}.{found[2]}" if found else ""
+    return ServerVersion(git, minor_release(git), versions)
 
 
 def require_v1(version: ServerVersion) -> None:

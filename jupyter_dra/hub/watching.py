@@ -12,6 +12,7 @@ from typing import Any
 from kubernetes_asyncio import client
 
 from ..claims import labels
+from ..model.releases import minor_release
 from ..planner import Inventory
 
 GROUP = "resource.k8s.io"
@@ -45,6 +46,7 @@ class ClusterView:
         self._stale = True
         self._events: list[Mapping[str, Any]] = []
         self._answers: dict[str, asyncio.Future[Any]] = {}
+        self._release = ""
         self.all_claims = True
         #: Kinds that cannot be read now, with the reason.
         self.trouble: dict[str, str] = {}
@@ -60,8 +62,11 @@ class ClusterView:
             self._follow("ResourceClaim", f"{_ROOT}/resourceclaims")
         else:
             self._follow_claims_of(namespace)
+        if "release" not in self._tasks:
+            self._tasks["release"] = asyncio.create_task(self._ask_release())
         for path in list(self._loaded):
             await self._loaded[path].wait()
+        await asyncio.shield(self._tasks["release"])
 
     async def stop(self) -> None:
         """End all watches and the worker."""
@@ -122,6 +127,7 @@ class ClusterView:
             "slices": "ResourceSlice" not in self.trouble,
             "claims": "all" if self.all_claims else "namespace",
             "namespaces": sorted(self._namespaces),
+            "version": self._release,
         }
         loop = asyncio.get_running_loop()
         return loop.run_in_executor(self._worker, self._answer, question, whole, events, visible)
@@ -176,6 +182,17 @@ class ClusterView:
             self._loaded[path].set()
             await asyncio.sleep(pause)
             pause = min(pause * 2, _LONGEST_PAUSE)
+
+    async def _ask_release(self) -> None:
+        """Which Kubernetes this is: it decides what its scheduler looks at. Not told, the newest is assumed."""
+        try:
+            answer = await self._request("/version", [], 10)
+            told = json.loads(await answer.read())
+        except (client.ApiException, TimeoutError, OSError, ValueError) as error:
+            self._log.warning("The cluster does not say which Kubernetes it is: %s", error)
+            return
+        self._release = minor_release(str(told.get("gitVersion") or ""))
+        self._stale = True
 
     def _narrow(self) -> None:
         """No right to see the claims of all namespaces: watch those we work in."""

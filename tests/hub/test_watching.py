@@ -11,6 +11,7 @@ from typing import Any
 from kubernetes_asyncio.client import ApiException
 
 from jupyter_dra.hub.watching import ClusterView
+from jupyter_dra.planner import Inventory
 
 CLASSES = "/apis/resource.k8s.io/v1/deviceclasses"
 CLAIMS = "/apis/resource.k8s.io/v1/resourceclaims"
@@ -71,6 +72,28 @@ def story(api: Api, main: Callable[[ClusterView], Any]) -> Any:
             await view.stop()
 
     return asyncio.run(whole())
+
+
+def test_plans_are_made_for_the_kubernetes_that_the_cluster_is() -> None:
+    api = Api({"/version": lambda watch: Answer(body={"gitVersion": "v1.34.3"})})
+
+    async def main(view: ClusterView) -> None:
+        features = await view.ask(lambda inventory: inventory.state.features, "hub")
+        assert str(features.version) == "1.34"
+
+    story(api, main)
+
+
+def test_a_cluster_that_hides_its_version_is_taken_for_the_newest() -> None:
+    api = Api({"/version": lambda watch: Answer(403)})
+
+    async def main(view: ClusterView) -> None:
+        told, newest = await view.ask(
+            lambda inventory: (inventory.state.features, Inventory().state.features), "hub"
+        )
+        assert told == newest
+
+    story(api, main)
 
 
 def test_without_the_right_to_see_all_claims_those_of_our_namespaces_are_watched() -> None:
