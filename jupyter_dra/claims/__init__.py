@@ -5,8 +5,9 @@ from .classes import ClassFacts, facts_of
 from .names import hashed_slug, pod_name, session_id, slug
 from .previews import to_magic, to_python, to_shell, to_yaml
 from .reader import Kept, Reading, read_claim, requirement_from_claim
-from .requirement import DEVICE_FIELDS, SESSION_FIELDS, WISH_FIELDS, Requirement
+from .requirement import Requirement
 from .sizes import Size, format_duration, parse_duration, parse_size, sold_as_but_less
+from .vocabulary import DEVICE_FIELDS, SESSION_FIELDS, WISH_FIELDS, RequirementFields
 
 __all__ = [
     "DEVICE_FIELDS",
@@ -16,6 +17,7 @@ __all__ = [
     "Kept",
     "Reading",
     "Requirement",
+    "RequirementFields",
     "Resolution",
     "Size",
     "build_claim",

@@ -11,7 +11,8 @@ from collections.abc import Iterable
 from typing import Any
 
 from ..errors import RequirementError
-from .requirement import DEVICE_FIELDS, SESSION_FIELDS, TOGETHER_FIELDS, Requirement
+from .requirement import Requirement
+from .vocabulary import DEVICE_FIELDS, SESSION_FIELDS, TOGETHER_FIELDS
 
 _HELP: dict[str, tuple[str, str]] = {
     "tier": ("NAME", "a tier the admin offers (a DeviceClass); without one: any GPU, smallest first"),

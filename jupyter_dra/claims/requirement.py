@@ -5,42 +5,14 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
-from typing import Any, Literal
+from dataclasses import dataclass, field, fields
+from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 from ..errors import RequirementError
 from .comparisons import parse_conditions
 from .manifest import claim_manifest
 from .sizes import Size, parse_duration, parse_size
-
-DEVICE_FIELDS = (
-    "tier",
-    "vram",
-    "max_vram",
-    "count",
-    "product",
-    "architecture",
-    "compute_capability",
-    "driver_version",
-    "where",
-    "share",
-    "tolerate",
-)
-TOGETHER_FIELDS = ("near", "align", "spread", "or_else")
-SESSION_FIELDS = (
-    "kernel",
-    "image",
-    "cpu",
-    "host_memory",
-    "env",
-    "namespace",
-    "lease",
-    "idle_timeout",
-    "name",
-    "volumes",
-)
-#: What a notebook's metadata may wish for: devices only, never image, env, volumes or namespace.
-WISH_FIELDS = (*DEVICE_FIELDS, *TOGETHER_FIELDS)
+from .vocabulary import DEVICE_FIELDS, WISH_FIELDS, RequirementFields
 
 ALIGN_SHORT = {"pcieRoot": "resource.kubernetes.io/pcieRoot", "numaNode": "resource.kubernetes.io/numaNode"}
 MAX_ALTERNATIVES = 8
@@ -50,7 +22,10 @@ _QUALIFIED = re.compile(r"[a-z0-9]([a-z0-9.-]{0,61}[a-z0-9])?/[A-Za-z_][A-Za-z0-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Requirement:
-    """What a person wants from the cluster; every field may be left out.
+    """What a person wants from the cluster; every field may be left out, or None.
+
+    A field that holds several values also takes a single one: a name, a mapping, another requirement. A text among
+    ``near`` and ``or_else`` stands for the tier of that name. The attributes hold one form: tuples and texts.
 
     Attributes:
         tier: DeviceClass name; None means any GPU.
@@ -59,7 +34,7 @@ class Requirement:
         product, architecture: names, matched as whole words without regard to case.
         compute_capability, driver_version: conditions such as ``>=8.0`` or ``>=550,<600``.
         where: further CEL selectors, all of which must hold.
-        near: companions that must share ``align`` with the device.
+        near: companions, at most 8, that must share ``align`` with the device.
         align: ``pcieRoot``, ``numaNode`` or a qualified attribute that all devices must share.
         spread: ``pcieRoot``, ``numaNode`` or a qualified attribute that must differ between the devices.
         or_else: ordered alternatives (at most 7), each overriding fields of this requirement.
@@ -102,11 +77,14 @@ class Requirement:
     name: str | None = None
     volumes: tuple[str, ...] = ()
 
+    if TYPE_CHECKING:
+        # The generated constructor admits only what the attributes hold; `__post_init__` takes more.
+        def __init__(self, **fields: Unpack[RequirementFields]) -> None: ...
+
     def __post_init__(self) -> None:
         for name, normalize in _NORMALIZERS.items():
             value = getattr(self, name)
-            if value is not None:
-                object.__setattr__(self, name, normalize(value, name))
+            object.__setattr__(self, name, _DEFAULTS[name] if value is None else normalize(value, name))
         self._check_combination()
 
     def _check_combination(self) -> None:
@@ -151,7 +129,7 @@ class Requirement:
         for name in values:
             if name not in _DEFAULTS:
                 raise _unknown_field(str(name))
-        return cls(**{name: value for name, value in values.items() if value is not None})
+        return cls(**values)
 
     def as_dict(self) -> dict[str, Any]:
         """The JSON form: only the fields that differ from their defaults, in the order of the vocabulary."""
@@ -169,9 +147,9 @@ class Requirement:
             result[name] = value
         return result
 
-    def changed(self, **values: Any) -> Requirement:
+    def changed(self, **values: Unpack[RequirementFields]) -> Requirement:
         """A copy with some fields replaced; ``None`` takes a field back to its default."""
-        return replace(self, **{k: _DEFAULTS[k] if v is None else v for k, v in values.items()})
+        return Requirement(**{**{name: getattr(self, name) for name in _DEFAULTS}, **values})
 
     def alternative(self, index: int) -> Requirement:
         """The *index*-th entry of ``or_else`` over this requirement, without session fields and companions.
@@ -191,12 +169,8 @@ class Requirement:
                     next_step=f"Alternatives may name: {', '.join(DEVICE_FIELDS)}.",
                 )
         base = {name: getattr(self, name) for name in DEVICE_FIELDS}
-        merged = {
-            **base,
-            **{name: _DEFAULTS[name] if value is None else value for name, value in entry.items()},
-        }
         try:
-            return Requirement(**merged)
+            return Requirement(**{**base, **entry})
         except RequirementError as error:
             error.path = f"or_else[{index}].{error.path or ''}"
             raise
@@ -300,8 +274,8 @@ def _selectors(value: Any, path: str) -> tuple[str, ...]:
 
 
 def _companions(value: Any, path: str) -> tuple[Requirement, ...]:
-    listed = [value] if isinstance(value, (Mapping, Requirement)) else value
-    if not isinstance(listed, Sequence) or isinstance(listed, str) or len(listed) > 8:
+    listed = [value] if isinstance(value, (str, Mapping, Requirement)) else value
+    if not isinstance(listed, Sequence) or len(listed) > 8:
         raise _wrong(path, value, "a list of at most 8 requirements")
     companions = []
     for index, one in enumerate(listed):
@@ -397,8 +371,8 @@ def _tolerations(value: Any, path: str) -> tuple[Mapping[str, Any], ...]:
 
 
 def _alternatives(value: Any, path: str) -> tuple[Mapping[str, Any], ...]:
-    listed = [value] if isinstance(value, Mapping) else value
-    if not isinstance(listed, Sequence) or isinstance(listed, str):
+    listed = [value] if isinstance(value, (str, Mapping)) else value
+    if not isinstance(listed, Sequence):
         raise _wrong(path, value, "a list of alternatives")
     entries = []
     for index, one in enumerate(listed):

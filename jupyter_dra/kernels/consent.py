@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ..claims.requirement import WISH_FIELDS
+from ..claims import WISH_FIELDS
 from ..errors import RefusedError
 
 FILE = "consents.json"

@@ -126,8 +126,8 @@ class DRAMagics(Magics):
 
     def _request(self, call: Call) -> Card:
         """A card that asks the front end to do it: requirement fields and ids only."""
+        from ..claims import WISH_FIELDS
         from ..claims.arguments import requirement_values
-        from ..claims.requirement import WISH_FIELDS
         from .cards import request_card
 
         own = (held.read_session(held.run_folder()) or {}).get("session")

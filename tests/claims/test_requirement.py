@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from typing import Any
 
 import pytest
 
-from jupyter_dra.claims import Requirement, format_duration, parse_duration, parse_size, sold_as_but_less
+from jupyter_dra.claims import (
+    Requirement,
+    RequirementFields,
+    format_duration,
+    parse_duration,
+    parse_size,
+    sold_as_but_less,
+)
 from jupyter_dra.errors import RequirementError
 
 FULL: dict[str, Any] = {
@@ -44,6 +52,46 @@ def test_every_field_survives_the_way_through_json() -> None:
 
 def test_an_empty_requirement_means_any_gpu_and_says_nothing() -> None:
     assert Requirement().as_dict() == {}
+
+
+def test_type_checkers_know_exactly_the_fields_there_are() -> None:
+    assert set(RequirementFields.__annotations__) == {field.name for field in fields(Requirement)}
+
+
+def test_one_value_may_stand_where_several_are_held() -> None:
+    one = Requirement(
+        tier="gpu",
+        product="H100",
+        architecture="Hopper",
+        where='device.driver != "x"',
+        near="rdma-nic",
+        align="pcieRoot",
+        or_else={"tier": "gpu-medium"},
+        tolerate="maintenance",
+        volumes="home",
+    )
+    assert one == Requirement(
+        tier="gpu",
+        product=["H100"],
+        architecture=("Hopper",),
+        where=['device.driver != "x"'],
+        near=[Requirement(tier="rdma-nic")],
+        align="pcieRoot",
+        or_else=["gpu-medium"],
+        tolerate=[{"key": "maintenance", "operator": "Exists"}],
+        volumes=["home"],
+    )
+
+
+def test_numbers_are_read_as_bytes_cores_and_seconds() -> None:
+    wish = Requirement(vram=85520809984, cpu=4, lease=5400)
+    assert (wish.vram, wish.cpu, wish.lease, wish.lease_seconds) == ("85520809984", "4", "5400s", 5400)
+
+
+def test_none_leaves_a_field_out() -> None:
+    nothing: dict[str, Any] = dict.fromkeys(RequirementFields.__annotations__)
+    assert Requirement(**nothing) == Requirement()
+    assert Requirement.from_dict(FULL).changed(**nothing) == Requirement()
 
 
 @pytest.mark.parametrize(
