@@ -327,9 +327,33 @@ export interface Step {
   params: Params;
 }
 
+/** One measured cell. */
+export interface CellUsage {
+  at: string | null;
+  running: boolean;
+  seconds: number | null;
+  peak_bytes: number | null;
+  device_seconds: number | null;
+}
+
 export interface KernelUsage {
   kernel: string;
   memory_used_bytes: number | null;
+  cell?: CellUsage | null;
+}
+
+/** The figures of one device of a session. */
+export interface DeviceUsage {
+  uuid: string | null;
+  name: string | null;
+  driver: string | null;
+  pool: string | null;
+  device: string | null;
+  memory_used_bytes: number | null;
+  memory_total_bytes: number | null;
+  utilisation_percent: number | null;
+  peak_bytes: number | null;
+  why_missing: string | null;
 }
 
 export interface Usage {
@@ -341,7 +365,19 @@ export interface Usage {
   by_kernel: readonly KernelUsage[];
   why_missing: string | null;
   peak_bytes?: number | null;
+  device_seconds?: number | null;
+  /** Memory was measured all the time. */
+  complete?: boolean;
+  devices?: readonly DeviceUsage[];
   simulated?: boolean;
+}
+
+export interface RightSize {
+  peak_bytes: number;
+  total_bytes: number;
+  label: string;
+  tier: string;
+  price: Price | null;
 }
 
 export interface Wait {
@@ -349,7 +385,7 @@ export interface Wait {
   until: string | null;
   reasons: readonly Reason[];
   next_change: { code: string; at: string | null } | null;
-  queue: string | { name?: string; position?: number | null; as_of?: string | null } | null;
+  queue: { name: string; position: number | null; message: string | null; as_of: string | null } | null;
 }
 
 export interface Ended {
@@ -384,6 +420,8 @@ export interface Session {
     longest_until: string | null;
     idle_limit_seconds: number | null;
     idle_since: string | null;
+    /** With `unknown` the session of an idle kernel is kept until its lease ends. */
+    device_use?: 'used' | 'unused' | 'unknown' | null;
   } | null;
   usage: Usage | null;
   price: (Price & { so_far?: string | null }) | null;
@@ -394,7 +432,7 @@ export interface Session {
   simulated: boolean;
   notebook?: string | null;
   launch_until?: string | null;
-  right_size?: { peak_bytes: number; total_bytes: number; label: string; price: Price | null } | null;
+  right_size?: RightSize | null;
 }
 
 export interface SessionList {
