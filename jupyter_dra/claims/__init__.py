@@ -7,7 +7,7 @@ from .previews import to_magic, to_python, to_shell, to_yaml
 from .reader import Kept, Reading, read_claim, requirement_from_claim
 from .requirement import Requirement
 from .sizes import Size, format_duration, parse_duration, parse_size, sold_as_but_less
-from .vocabulary import DEVICE_FIELDS, SESSION_FIELDS, WISH_FIELDS, RequirementFields
+from .vocabulary import DEVICE_FIELDS, SESSION_FIELDS, WISH_FIELDS, LaunchFields, RequirementFields
 
 __all__ = [
     "DEVICE_FIELDS",
@@ -15,6 +15,7 @@ __all__ = [
     "WISH_FIELDS",
     "ClassFacts",
     "Kept",
+    "LaunchFields",
     "Reading",
     "Requirement",
     "RequirementFields",

@@ -3,14 +3,29 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
-from typing import Any
+from collections.abc import AsyncGenerator, Callable, Coroutine, Generator, Mapping
+from typing import Any, Concatenate, ParamSpec, TypeVar, Unpack
 
-from ..claims import Requirement
+from ..claims import LaunchFields, Requirement
 from ..errors import InputError
 from .ports import KernelChoice, KernelHandle
-from .record import SessionRecord
+from .record import DeviceRecord, SessionRecord
 from .service import Sessions
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+class LaunchOptions(LaunchFields, total=False):
+    """How to launch: the keyword arguments of `AsyncSession.launch` besides ``service``."""
+
+    wait: float | None
+    kernel: KernelChoice | None
+    notebook: str | None
+    key: str | None
+    force: bool
+    ready: bool
+    cwd: str | None
 
 
 class AsyncSession:
@@ -40,13 +55,14 @@ class AsyncSession:
         force: bool = False,
         ready: bool = True,
         cwd: str | None = None,
-        **fields: Any,
+        **fields: Unpack[LaunchFields],
     ) -> AsyncSession:
         """Launch a session and wait until its kernel is connected.
 
         Args:
             requirement: a Requirement or its dictionary; or give its ``fields`` as keywords.
             service: whom to ask; None makes a service that is closed with the session.
+            kernel: what runs in the pod; a name alone goes into the requirement's ``kernel``.
             ready: False returns while the steps go on.
 
         Raises:
@@ -110,7 +126,8 @@ class AsyncSession:
         parts = [chunk async for chunk in self.service.logs(self.id, kernel_id=kernel_id, tail=tail)]
         return b"".join(parts).decode("utf-8", "replace")
 
-    def follow_log(self, *, kernel_id: str | None = None) -> AsyncIterator[bytes]:
+    def follow_log(self, *, kernel_id: str | None = None) -> AsyncGenerator[bytes]:
+        """The kernel's log as it is written; close it to stop reading earlier."""
         return self.service.logs(self.id, kernel_id=kernel_id, follow=True)
 
     async def close(self) -> None:
@@ -127,14 +144,20 @@ class AsyncSession:
             await self.stop()
 
 
-def _blocking(method: Callable[..., Any]) -> Callable[..., Any]:
+def _blocking(
+    method: Callable[Concatenate[AsyncSession, P], Coroutine[Any, Any, T]],
+) -> Callable[Concatenate[Session, P], T]:
     """The blocking form of an `AsyncSession` method."""
 
     @functools.wraps(method)
-    def call(self: Session, *args: Any, **kwargs: Any) -> Any:
+    def call(self: Session, /, *args: P.args, **kwargs: P.kwargs) -> T:
         return self._run(method(self.aio, *args, **kwargs))
 
     return call
+
+
+async def _next(stream: AsyncGenerator[bytes]) -> bytes:
+    return await anext(stream)
 
 
 class Session:
@@ -155,7 +178,7 @@ class Session:
         requirement: Requirement | Mapping[str, Any] | None = None,
         *,
         service: Sessions | None = None,
-        **options: Any,
+        **options: Unpack[LaunchOptions],
     ) -> Session:
         """See `AsyncSession.launch`."""
         used = service or Sessions()
@@ -176,7 +199,7 @@ class Session:
         aio._owns = service is None
         return cls(aio)
 
-    def _run(self, coro: Any) -> Any:
+    def _run(self, coro: Coroutine[Any, Any, T]) -> T:
         return self.aio.service.loop.call(coro)
 
     @property
@@ -192,30 +215,32 @@ class Session:
 
     @property
     def state(self) -> str:
-        return str(self.record().state)
+        return self.record().state
 
     @property
-    def devices(self) -> tuple[Any, ...]:
+    def devices(self) -> tuple[DeviceRecord, ...]:
         """The allocated devices."""
-        return tuple(self.record().devices)
+        return self.record().devices
 
     def stop(self, *, wait: bool = True) -> SessionRecord:
         """See `AsyncSession.stop`."""
         service = self.aio.service
-        record: SessionRecord = self._run(service.stop(self.id))
+        record = self._run(service.stop(self.id))
         if wait:
             record = self._run(service.ended(self.id))
             self.close()
         return record
 
-    def follow_log(self, *, kernel_id: str | None = None) -> Iterator[bytes]:
-        """The kernel's log as it is written."""
+    def follow_log(self, *, kernel_id: str | None = None) -> Generator[bytes]:
+        """See `AsyncSession.follow_log`."""
         stream = self.aio.follow_log(kernel_id=kernel_id)
-        while True:
-            try:
-                yield self._run(anext(stream))
-            except StopAsyncIteration:
-                return
+        try:
+            while True:
+                yield self._run(_next(stream))
+        except StopAsyncIteration:
+            return
+        finally:
+            self._run(stream.aclose())
 
     def close(self) -> None:
         """Let go of the session without ending it."""

@@ -7,7 +7,7 @@ import builtins
 import functools
 import logging
 import time
-from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
+from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping
 from dataclasses import replace
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
@@ -493,7 +493,7 @@ class Sessions:
 
     async def logs(
         self, session_id: str, *, kernel_id: str | None = None, tail: int | None = None, follow: bool = False
-    ) -> AsyncIterator[bytes]:
+    ) -> AsyncGenerator[bytes]:
         """The log of a kernel's pod, in chunks; at most 8 MiB unless followed."""
         queue: asyncio.Queue[bytes | DRAError | None] = asyncio.Queue(64)
         here = asyncio.get_running_loop()

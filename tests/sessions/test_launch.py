@@ -316,6 +316,11 @@ def test_the_log_of_a_kernel_can_be_read(place: Place) -> None:
     service = place.service()
     session = Session.find(launched(service), service=service)
     assert "podside" in session.log()
+    follow = session.follow_log()
+    assert b"podside" in next(follow)
+    follow.close()
+    with pytest.raises(NotFoundError):
+        next(session.follow_log(kernel_id="nobody"))
 
 
 def test_a_session_object_launches_blocks_and_stops(place: Place) -> None:
