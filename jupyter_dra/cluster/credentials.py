@@ -63,9 +63,17 @@ class _Plugin:
         argv = [command, *[str(arg) for arg in self.spec.get("args") or []]]
         status = _answer(await _run(argv, environ, str(self.spec.get("installHint") or "")), str(version))
         self.answered = True
-        stamp = status.get("expirationTimestamp")
-        self.expires = datetime.fromisoformat(stamp) if isinstance(stamp, str) else None
+        self.expires = _moment(status.get("expirationTimestamp"))
         return status
+
+
+def _moment(stamp: object) -> datetime | None:
+    """A time as the plugin wrote it, in UTC where it names no zone; None for anything else."""
+    try:
+        found = datetime.fromisoformat(str(stamp))
+    except ValueError:
+        return None
+    return found if found.tzinfo is not None else found.replace(tzinfo=UTC)
 
 
 async def _run(argv: list[str], environ: Mapping[str, str], hint: str) -> bytes:

@@ -6,6 +6,7 @@ import asyncio
 import json
 import logging
 import random
+import re
 import time
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
@@ -16,6 +17,7 @@ from .._version import __version__
 from ..errors import ClusterError
 from .credentials import Credentials
 from .kubeconfig import ClusterChoice
+from .proxies import proxy_for
 from .status import RETRY_STATUS, error_from_status, parse_status
 
 if TYPE_CHECKING:
@@ -27,6 +29,8 @@ REQUEST_TIMEOUT = 30.0
 _SAFE = frozenset({"GET", "PUT", "PATCH", "DELETE"})
 _BACKOFF_FIRST, _BACKOFF_MOST = 0.05, 5.0
 _RELOAD_PAUSE = 5.0
+_PASSWORD = re.compile(r"//[^/@\s]+@")
+"""A login in a URL; the proxy's would stand in what aiohttp says of a connection that failed."""
 
 
 class Transport:
@@ -69,7 +73,8 @@ class Transport:
             connector=aiohttp.TCPConnector(
                 ssl=self._api.rest_client.ssl_context, limit=0, keepalive_timeout=60
             ),
-            trust_env=True,
+            # Proxies are chosen by `proxies`, and no ~/.netrc may add a login of its own.
+            trust_env=False,
             read_bufsize=2**21,
             cookie_jar=aiohttp.DummyCookieJar(),
         )
@@ -115,8 +120,9 @@ class Transport:
         extra: dict[str, Any] = {"headers": sent}
         if configuration.tls_server_name:
             extra["server_hostname"] = configuration.tls_server_name
-        if configuration.proxy:
-            extra["proxy"] = configuration.proxy
+        proxy = proxy_for(url, configuration.proxy, self.choice.surroundings.environ)
+        if proxy is not None:
+            extra["proxy"] = proxy
         if configuration.proxy_headers:
             extra["proxy_headers"] = configuration.proxy_headers
         return session, _exact(url), extra
@@ -248,7 +254,7 @@ class _Lost(Exception):
 
         super().__init__(str(error))
         self.unsent = isinstance(error, aiohttp.ClientConnectorError)
-        text = str(error) or type(error).__name__
+        text = _PASSWORD.sub("//***@", str(error)) or type(error).__name__
         certificate = isinstance(error, aiohttp.ClientConnectorCertificateError | aiohttp.ClientSSLError)
         if certificate:
             self.unsent = False
