@@ -14,7 +14,8 @@ from jupyter_dra.planner.facts import KindFacts, class_facts
 from jupyter_dra.planner.visibility import Visibility
 
 if TYPE_CHECKING:
-    from jupyter_dra.planner.plans import Plan
+    from jupyter_dra.planner.plans import Detail, Plan
+    from jupyter_dra.planner.wish import Wanted
 
 __all__ = ["Inventory", "NodeInfo"]
 
@@ -99,9 +100,9 @@ class Inventory:
 
     def plan(
         self,
-        wanted: Any,
+        wanted: Wanted,
         namespace: str = "default",
-        detail: str = "verdict",
+        detail: Detail = "verdict",
         budget_ms: float | None = None,
         *,
         limits: Json | None = None,

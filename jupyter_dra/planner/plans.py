@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack
 
 from jupyter_dra.planner.holders import sum_holders
 from jupyter_dra.planner.judge import Judgement, judge
@@ -12,14 +12,15 @@ from jupyter_dra.planner.permission import charges, refusal
 from jupyter_dra.planner.placement import list_nodes
 from jupyter_dra.planner.reasons import why_not
 from jupyter_dra.planner.relaxations import relaxations
-from jupyter_dra.planner.wish import Wish, interpret
+from jupyter_dra.planner.wish import Wanted, Wish, interpret
 
 if TYPE_CHECKING:
     from jupyter_dra.planner.inventory import Inventory
 
-__all__ = ["Plan", "make_plan", "plan"]
+__all__ = ["Detail", "Plan", "PlanOptions", "make_plan", "plan"]
 
 Json = Mapping[str, Any]
+Detail = Literal["verdict", "full"]
 _LAUNCH = {"fits": "yes", "unknown": "yes", "busy": "wait"}
 
 
@@ -62,7 +63,20 @@ class Plan:
         }
 
 
-def plan(wanted: Any, inventory: Inventory | Iterable[Json] | Json, **options: Any) -> Plan:
+class PlanOptions(TypedDict, total=False):
+    """The keyword arguments of :meth:`Inventory.plan`."""
+
+    namespace: str
+    detail: Detail
+    budget_ms: float | None
+    limits: Json | None
+    all_nodes: bool
+    tiers: Iterable[Json]
+
+
+def plan(
+    wanted: Wanted, inventory: Inventory | Iterable[Json] | Json, **options: Unpack[PlanOptions]
+) -> Plan:
     """The plan for a requirement or a claim against an inventory, or against plain objects.
 
     Args:
@@ -81,9 +95,9 @@ def plan(wanted: Any, inventory: Inventory | Iterable[Json] | Json, **options: A
 
 def make_plan(
     inventory: Inventory,
-    wanted: Any,
+    wanted: Wanted,
     namespace: str,
-    detail: str,
+    detail: Detail,
     budget_ms: float | None,
     *,
     limits: Json | None,

@@ -17,9 +17,11 @@ from jupyter_dra.planner.findings import Finding, advice
 if TYPE_CHECKING:
     from jupyter_dra.planner.inventory import Inventory
 
-__all__ = ["Wish", "allocation_of", "interpret"]
+__all__ = ["Wanted", "Wish", "allocation_of", "interpret"]
 
 Json = Mapping[str, Any]
+Wanted = Requirement | Json | Sequence[Json]
+"""A requirement or its mapping, a claim, or the claims of one pod."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +41,7 @@ class Wish:
         return next((finding for finding in self.findings if finding.severity == "error"), None)
 
 
-def interpret(inventory: Inventory, wanted: Any, namespace: str, tiers: Sequence[Json]) -> Wish:
+def interpret(inventory: Inventory, wanted: Wanted, namespace: str, tiers: Sequence[Json]) -> Wish:
     """Read what was asked. Raises RequirementError for a mapping that is neither claim nor requirement."""
     if isinstance(wanted, Requirement):
         return _from_requirement(inventory, wanted, namespace, tiers)

@@ -15,7 +15,7 @@ from .device_facts import DeviceBook
 from .inventory_thread import InventoryThread
 
 if TYPE_CHECKING:
-    from ..planner import Inventory
+    from ..planner import Detail, Inventory, Wanted
     from .live import LiveSession
 
 log = logging.getLogger(__name__)
@@ -179,7 +179,9 @@ class InventoryFeed:
         self._thread.apply("ADDED", dict(template))
         return template
 
-    async def plan(self, x: Any, namespace: str | None = None, *, detail: str = "verdict") -> dict[str, Any]:
+    async def plan(
+        self, x: Wanted, namespace: str | None = None, *, detail: Detail = "verdict"
+    ) -> dict[str, Any]:
         """A plan as dictionary, without ``context``."""
         where, tiers = namespace or self.client.namespace, self.tiers
         return await self.ask(lambda inventory: dict(inventory.plan(x, where, detail, tiers=tiers).as_dict()))

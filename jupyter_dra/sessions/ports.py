@@ -9,7 +9,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    from ..claims import Requirement
 
 Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
@@ -247,7 +250,7 @@ class SessionService(Protocol):
 
     async def launch(
         self,
-        requirement: Any,
+        requirement: Requirement | Mapping[str, Any],
         *,
         name: str | None = None,
         notebook: str | None = None,

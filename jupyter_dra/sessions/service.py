@@ -9,7 +9,7 @@ import logging
 import time
 from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping
 from dataclasses import replace
-from typing import Any, Concatenate, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 from ..claims import Requirement
 from ..cluster import KubeClient, ServerVersion, rights
@@ -36,6 +36,9 @@ from .record import Lease, SessionRecord, epoch, iso
 from .registry import Registry, unknown
 from .supervision import set_activity
 from .terms import check_idle, lease_of, with_defaults
+
+if TYPE_CHECKING:
+    from ..planner import Detail, Wanted
 
 log = logging.getLogger(__name__)
 
@@ -166,7 +169,9 @@ class Sessions:
         return ctx.inventory
 
     @on_loop
-    async def plan(self, x: Any, *, namespace: str | None = None, detail: str = "verdict") -> dict[str, Any]:
+    async def plan(
+        self, x: Wanted, *, namespace: str | None = None, detail: Detail = "verdict"
+    ) -> dict[str, Any]:
         """The plan of a requirement or claim, as the contract's object with ``context``."""
         ctx = await self._context()
         plan = await ctx.inventory.plan(x, namespace, detail=detail)
@@ -338,6 +343,16 @@ class Sessions:
         launching = session.ready_at is None and session.state in ("starting", "waiting")
         life.finish(ctx, session, reason("cancelled" if code == "stopped" and launching else code), by)
         return session.record()
+
+    @on_loop
+    async def stop_as_admin(self, session_id: str, *, because: str | None = None) -> None:
+        """End anybody's session in this namespace, as far as the caller's own rights go; see `custody`."""
+        ctx = await self._context()
+        for found in await self._registry.found(ctx, ctx.client.namespace):
+            if found.session.id == session_id:
+                await custody.stop_as_admin(ctx, found, because)
+                return
+        raise unknown(session_id)
 
     @on_loop
     async def stop_kernel(self, session_id: str, kernel_id: str) -> SessionRecord:
