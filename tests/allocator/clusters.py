@@ -129,7 +129,7 @@ def wanted(rnd: Random) -> list[Json]:
 
 def _claim(rnd: Random, number: int) -> Json:
     requests = [_request(rnd, index) for index in range(rnd.randint(1, 3))]
-    constraints = []
+    constraints: list[Json] = []
     if rnd.random() < 0.5:
         kind = rnd.choice(["matchAttribute", "matchAttribute", "distinctAttribute"])
         constraints.append(

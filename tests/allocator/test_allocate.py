@@ -84,10 +84,11 @@ def test_claims_that_are_allocated_hold_their_devices() -> None:
     holder = claim("other")
     results = [{"request": "r", "driver": "gpu.example.com", "pool": "n1", "device": "d"}]
     holder["status"] = {"allocation": {"devices": {"results": results}}}
-    asked = {"slices": [slice_of({"name": "d"})], "classes": CLASSES}
-    assert allocate({"name": "n1"}, [claim()], allocated=[holder], **asked) is None
-    admin = allocate({"name": "n1"}, [claim(adminAccess=True)], allocated=[holder], **asked) or []
-    assert admin[0]["devices"]["results"][0]["adminAccess"] is True
+    node, slices = {"name": "n1"}, [slice_of({"name": "d"})]
+    assert allocate(node, [claim()], slices=slices, classes=CLASSES, allocated=[holder]) is None
+    administering = claim(adminAccess=True)
+    found = allocate(node, [administering], slices=slices, classes=CLASSES, allocated=[holder]) or []
+    assert found[0]["devices"]["results"][0]["adminAccess"] is True
 
 
 def test_a_search_without_end_gives_up_instead_of_hanging() -> None:
@@ -117,9 +118,9 @@ def test_gates_follow_the_version_and_can_be_set_one_by_one() -> None:
     assert not old.device_taints and not old.consumable_capacity and old.prioritized_list
     assert Features.from_dict({"version": "1.35", "deviceTaints": True}).device_taints
     tainted = slice_of({"name": "d", "taints": [{"key": "k", "effect": "NoSchedule"}]})
-    asked = {"slices": [tainted], "classes": CLASSES}
-    assert allocate({"name": "n1"}, [claim()], **asked) is None
-    assert allocate({"name": "n1"}, [claim()], features={"version": "1.35"}, **asked) is not None
+    node, older = {"name": "n1"}, {"version": "1.35"}
+    assert allocate(node, [claim()], slices=[tainted], classes=CLASSES) is None
+    assert allocate(node, [claim()], slices=[tainted], classes=CLASSES, features=older) is not None
 
 
 def test_every_repair_has_a_name_a_pull_request_and_a_first_release() -> None:
@@ -159,10 +160,10 @@ def test_an_amount_with_a_fraction_drifts_as_upstream_unless_it_is_to_be_kept() 
     ]
     first = claim("a", capacity={"requests": {"memory": "6Gi"}})
     second = claim("b", capacity={"requests": {"memory": "4.5Gi"}})
-    asked = {"slices": [slice_of(*cards)], "classes": CLASSES}
-    assert allocate({"name": "n1"}, [first, second], **asked) is None
+    node, slices = {"name": "n1"}, [slice_of(*cards)]
+    assert allocate(node, [first, second], slices=slices, classes=CLASSES) is None
     kept = {"repairs": {"fractions-kept": True}}
-    found = allocate({"name": "n1"}, [first, second], features=kept, **asked) or []
+    found = allocate(node, [first, second], slices=slices, classes=CLASSES, features=kept) or []
     assert found[1]["devices"]["results"][0]["device"] == "d1"
 
 
@@ -178,4 +179,4 @@ def test_taint_rules_come_and_go_without_the_slice_being_read_again() -> None:
     assert state.attempt([claim()]).allocations(state.node("n1")) is None
     state.remove_rule("r")
     assert state.attempt([claim()]).allocations(state.node("n1")) is not None
-    assert next(state.devices()).raw_attributes() == {"uuid": {"string": "u"}}
+    assert [device.raw_attributes() for device in state.devices()] == [{"uuid": {"string": "u"}}]

@@ -10,11 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from jupyter_dra.allocator import ClusterState, allocate
-from jupyter_dra.allocator import attempt as attempt_module
-from jupyter_dra.allocator.search import search
+from jupyter_dra.allocator.search import _Attempt, search
 from jupyter_dra.allocator.site import Site
 from jupyter_dra.errors import AllocationError, BudgetExceeded
-from jupyter_dra.model import Quantity
+from jupyter_dra.model import DeviceID, Quantity
 
 from .clusters import cluster, wanted
 
@@ -76,9 +75,7 @@ def test_shortcuts_never_change_which_solution_comes_first(seed: int) -> None:
         site = Site(view.name, view.labels, view.pools, attempt.tokens, False)
 
         def plain(site: Site = site) -> Any:
-            full = attempt_module.search.__globals__["_Attempt"](
-                attempt.claims, site, attempt.features, 60_000
-            )
+            full = _Attempt(attempt.claims, site, attempt.features, 60_000)
             full.prepare()
             full.shortcuts = False
             return full.picks if full.request(0, 0) == 1 else None
@@ -102,7 +99,7 @@ def test_devices_shares_and_counters_are_never_given_away_twice(seed: int) -> No
     rnd = Random(seed)
     world, claims = cluster(rnd, nodes=2), wanted(rnd)
     state = state_of(world)
-    devices = {(d.id): d for d in state.devices()}
+    devices = {d.id: d for d in state.devices()}
     for node in world["nodes"]:
         found = answer(lambda node=node: state.attempt(claims).allocations(state.node(node)))
         if not isinstance(found, list):
@@ -115,7 +112,7 @@ def test_devices_shares_and_counters_are_never_given_away_twice(seed: int) -> No
         ]
         fresh = [r for allocation in found for r in allocation["devices"]["results"]]
         for result in everything + fresh:
-            key = (result["driver"], result["pool"], result["device"])
+            key = DeviceID(result["driver"], result["pool"], result["device"])
             if "shareID" in result:
                 for name, amount in result.get("consumedCapacity", {}).items():
                     shared[key, name] += Quantity.parse(amount).nanos
@@ -123,7 +120,7 @@ def test_devices_shares_and_counters_are_never_given_away_twice(seed: int) -> No
                 whole[key] += 1
                 for _, uses in devices[key].kind.consumes:
                     for name, amount in uses:
-                        slots[key[1], name] += amount
+                        slots[key.pool, name] += amount
         taken_now = {(r["driver"], r["pool"], r["device"]) for r in fresh}
         assert all(whole[key] <= 1 for key in taken_now)
         for (key, name), amount in shared.items():

@@ -70,13 +70,13 @@ def test_profiles_give_the_same_answers() -> None:
     for name, device in _DEVICES.items():
         numbers[name] = table.add(device["driver"], device)
     wrong = []
-    for _name, device, newer, *_, text in _CASES:
+    for _name, asked, newer, *_, text in _CASES:
         if newer == "refused":
             continue
-        outcome = table.results(compile_selector(text)).of(numbers[device])
+        outcome = table.results(compile_selector(text)).of(numbers[asked])
         found = "raises" if isinstance(outcome, CELRuntimeError) else ("yes" if outcome else "no")
         if found != newer:
-            wrong.append((text, device, found, newer))
+            wrong.append((text, asked, found, newer))
     assert wrong == []
 
 
