@@ -235,6 +235,7 @@ def remember(ctx: Context, session: LiveSession, **more: Any) -> None:
         "server": session.server,
         "created_at": session.created_at,
         "ready_at": session.ready_at,
+        "wait_until": session.wait_until,
         "requirement": shown_requirement(session.requirement),
         "claim": {
             "name": session.claim_name,

@@ -11,9 +11,10 @@ from typing import Any
 from ..errors import ConflictError, DRAError, NotFoundError
 from . import life
 from .endings import reason, reason_of_pod
-from .live import Made
+from .live import LiveSession, Made
 from .making import Context
 from .pods import secret_name
+from .progress import progress
 from .reading import Found
 from .record import epoch
 from .registry import Registry
@@ -21,13 +22,13 @@ from .seal import LAUNCH
 
 log = logging.getLogger(__name__)
 
-PERIOD = 600.0
-SETTLED = 60.0
+PERIOD = 60.0
+SETTLED = 30.0
 """Seconds a finished pod is left to the process that launched it."""
 
 
 async def reconcile_for_ever(ctx: Context, registry: Registry) -> None:
-    """At start and every ten minutes; a fault of the cluster waits for the next round."""
+    """At start and every minute, from what the watches know; a fault of the cluster waits for the next round."""
     while True:
         try:
             await reconcile(ctx, registry)
@@ -68,12 +69,35 @@ def _abandoned(ctx: Context, found: Found) -> str | None:
     if not known:
         old = ctx.clock() - session.created_at > ctx.policy.launch
         return "server-stopped" if old and session.claim is not None else None
-    if any((obj.get("status") or {}).get("phase") not in ("Succeeded", "Failed") for obj in known):
+    phases = [(obj.get("status") or {}).get("phase", "Pending") for obj in known]
+    if all(phase == "Pending" for phase in phases):
+        return _hopeless(ctx, session, known[0])
+    if any(phase not in ("Succeeded", "Failed") for phase in phases):
         return None
     if any(ctx.clock() - _finished_at(obj) < SETTLED for obj in known):
         return None
     why = reason_of_pod(known[-1])
     return why.code if why is not None else "exited"
+
+
+def _hopeless(ctx: Context, session: LiveSession, pod: Mapping[str, Any]) -> str | None:
+    """Why a launch that nobody follows is given up: it can never succeed, or its time is over.
+
+    A launch that somebody follows ends by itself before.
+    """
+    age = ctx.clock() - session.created_at
+    uid = pod["metadata"]["uid"]
+    events = [
+        event
+        for event in ctx.caches.events(session.namespace)
+        if (event.get("involvedObject") or {}).get("uid") == uid
+    ]
+    failure = progress(pod, None, events, seen_claim=False).failure
+    if failure is not None:
+        return failure.code if age > SETTLED else None
+    until = float((ctx.store.read(session.id) or {}).get("wait_until") or 0)
+    late = age > ctx.policy.launch + SETTLED and ctx.clock() > until + SETTLED
+    return "server-stopped" if late else None
 
 
 def _finished_at(pod: Mapping[str, Any]) -> float:

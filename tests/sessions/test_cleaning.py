@@ -114,3 +114,50 @@ def test_a_detached_session_goes_on_without_us(place: Place) -> None:
     assert "jupyter-dra.dev/session" not in (pod["metadata"].get("labels") or {})
     place.cluster.request("DELETE", f"/api/v1/namespaces/{place.namespace}/pods/{session_id}-0")
     place.cluster.wait(place.empty, deadline=15)
+
+
+def test_a_launch_that_nobody_follows_and_that_cannot_succeed_is_given_back(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("jupyter_dra.sessions.reconcile.SETTLED", 0.0)
+
+    async def not_followed(*args: Any, **options: Any) -> None:
+        await asyncio.Event().wait()
+
+    monkeypatch.setattr("jupyter_dra.sessions.launch.wait_running", not_followed)
+    dead = place.service(keep_on_stop=True)
+    record = dead.loop.call(dead.launch({**H100, "image": "registry.example/kernel:missing"}))
+    place.cluster.wait(lambda: place.objects()["pods"])
+    die(dead)
+    assert given_back(place.service(), record.id).code == "image"
+    assert place.empty()
+
+
+def given_back(cleaner: Sessions, session_id: str) -> Any:
+    """How the session ended, once the clean-up found it."""
+
+    async def look() -> Any:
+        while True:
+            await cleaner.reconcile()
+            try:
+                return (await cleaner.ended(session_id)).ended
+            except NotFoundError:
+                await asyncio.sleep(0.05)
+
+    return cleaner.loop.call(asyncio.wait_for(look(), 20))
+
+
+def test_a_launch_that_nobody_follows_is_given_back_when_its_wait_and_its_launch_time_are_over(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("jupyter_dra.sessions.reconcile.SETTLED", 0.0)
+    holder, dead = place.service(), place.service(keep_on_stop=True)
+    holder.loop.call(holder.launch({**H100, "count": 8}))
+    waiting = dead.loop.call(dead.launch(H100, wait=3))
+    place.cluster.wait(lambda: f"{waiting.id}-0" in place.objects()["pods"])
+    die(dead)
+    patient = place.service(launch=600)
+    assert patient.loop.call(patient.reconcile(), 20) == []
+    ended = given_back(place.service(launch=0), waiting.id)
+    assert ended.code == "server-stopped"
+    assert ended.at >= waiting.created_at + 3, "not before the wait was over"
