@@ -9,13 +9,15 @@ from typing import Any
 import zmq
 from jupyter_client.blocking.client import BlockingKernelClient
 
-from ..errors import DRAError, SessionEnded
+from ..errors import ClusterError, DRAError, SessionEnded
 from ..sessions.ports import KernelHandle
 from .held_kernel import HeldKernel
 
 READY_SECONDS = 60.0
 POLL_MILLISECONDS = 250
 ALIVE_SECONDS = 1.0
+LOST_SECONDS = 8.0
+"""Seconds of silence of a kernel that says it is idle, after which the answer counts as lost with a connection."""
 INTERRUPT_SECONDS = 15.0
 """Seconds an interrupted cell gets to end; a second interrupt ends the waiting at once."""
 
@@ -67,6 +69,10 @@ class RelayChannel:
         except Empty:
             return None
         return message
+
+    def idle(self) -> bool:
+        """Whether the kernel says that it does nothing."""
+        return bool(self._service.loop.call(self._held.state()) == "idle")
 
     def _check_alive(self) -> None:
         ending = self._service.loop.call(self._held.ending())
@@ -127,7 +133,8 @@ class _Run:
         self._reply: Message | None = None
         self._idle = False
         self._interrupted: float | None = None
-        self._heard = time.monotonic()
+        self._heard = self._asked_at = time.monotonic()
+        self._idle_since: float | None = None
 
     def wait(self) -> Message:
         poller = zmq.Poller()
@@ -146,10 +153,10 @@ class _Run:
     def _turn(self, ready: Mapping[Any, int]) -> None:
         now = time.monotonic()
         if ready:
-            self._heard = now
-        elif now - self._heard > ALIVE_SECONDS:
-            self._heard = now
-            self._channel._check_alive()
+            self._heard, self._idle_since = now, None
+        elif now - max(self._heard, self._asked_at) > ALIVE_SECONDS:
+            self._asked_at = now
+            self._silent(now)
         if self._interrupted is not None and now - self._interrupted > INTERRUPT_SECONDS:
             raise KeyboardInterrupt
         if self._client.iopub_channel.socket in ready:
@@ -160,6 +167,20 @@ class _Run:
             message = self._own("shell")
             if message is not None:
                 self._reply = message["content"]
+
+    def _silent(self, now: float) -> None:
+        """Ask why nothing comes: the kernel may be dead, or its answer was on a connection that broke."""
+        self._channel._check_alive()
+        if not self._channel.idle():
+            self._idle_since = None
+            return
+        self._idle_since = self._idle_since or now
+        if now - self._idle_since > LOST_SECONDS:
+            raise ClusterError(
+                "The connection to the kernel broke while the cell ran; how it ended is not known.",
+                code="output-lost",
+                next_step="Its variables are still there: look at them, or run the cell again.",
+            )
 
     def _own(self, channel: str) -> dict[str, Any] | None:
         message = self._channel._next(channel, 0)

@@ -218,6 +218,8 @@ def translate(message: Mapping[str, Any]) -> list[KernelEvent]:
         return [KernelEvent(kind, params)] if kind else []
     if name == "activity" and message.get("state") in ACTIVITIES:
         return [KernelEvent(str(message["state"]), {"at": _text(message.get("at"), 40)})]
+    if name == "state" and message.get("activity") in ACTIVITIES:  # the first line of every connection
+        return [KernelEvent(str(message["activity"]), {"at": None})]
     if name == "usage":
         lease = message.get("lease")
         idling = lease if isinstance(lease, dict) else {}

@@ -85,7 +85,9 @@ class HeldKernel:
         record = await self.service.get(self.session_id)
         pod = next((one.pod for one in record.kernels if one.id == self.kernel_id), None)
         if record.state == "ended" or pod is None:
-            await self.close()  # nothing comes back to these endpoints, however long a dead kernel stays listed
+            await (
+                self.close()
+            )  # nothing comes back to these endpoints, however long a dead kernel stays listed
             return
         if record.state != "running":
             return
@@ -127,6 +129,11 @@ class HeldKernel:
             (e for e in reversed(_history(record)) if e.get("event") == "died"), {}
         )
         return {"code": "crashed", "exit_code": None, "message": None, **death, "final": False}
+
+    async def state(self) -> str | None:
+        """The kernel's state as the session's record has it; None when there is no such kernel."""
+        record = await self.service.get(self.session_id)
+        return next((one.state for one in record.kernels if one.id == self.kernel_id), None)
 
     async def start(self, *, auto: bool) -> None:
         """Start the dead kernel again in its pod, and wait until open clients are connected to the new one."""

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from ..errors import ClusterError, DRAError
+from ..errors import ClusterError, DRAError, NotFoundError
 from .endings import CODES, Reason, reason, reason_of_error
 from .lease_notes import tell_lease
 from .live import LiveKernel, LiveSession, Made
@@ -230,8 +230,6 @@ async def _confirm_unseen(
     """A pod that the watch never showed may have been deleted before; ask once in a while."""
     if "pod" in seen or ctx.clock() - started < _UNSEEN or kernel.pod is None:
         return
-    from ..errors import NotFoundError
-
     try:
         await ctx.client.get("Pod", kernel.pod_name, session.namespace)
     except NotFoundError:
@@ -310,6 +308,8 @@ async def dial(ctx: Context, session: LiveSession, kernel: LiveKernel, *, until:
             kernel.target = ctx.reach.target(pod, kernel.port, lookup, mode)
             kernel.control = await ctx.runtime.connect(kernel.target, kernel.credentials)
             return
+        except NotFoundError:
+            raise Failed(reason("pod-deleted")) from None
         except ClusterError as error:
             if error.code in ("impostor", "address-refused", "forbidden"):
                 raise Failed(reason_of_error(error)) from error

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from jupyter_dra.errors import ClusterError
 from jupyter_dra.sessions import SessionPolicy, Sessions, Where
 from jupyter_dra.sessions.identity import load_identity
 from jupyter_dra.sessions.ports import KernelChannel
@@ -53,6 +55,14 @@ def laptop(front: CertifiedFront, proxy: Gateway, folder: Path) -> Path:
     return path
 
 
+def at_home(kubeconfig: Path, folder: Path) -> Sessions:
+    return Sessions(
+        Where(kubeconfig=str(kubeconfig)),
+        identity=load_identity(folder / "data", user="ada"),
+        policy=SessionPolicy(cpu="1", host_memory="1Gi"),
+    )
+
+
 def said(channel: KernelChannel, code: str) -> str:
     printed: list[str] = []
 
@@ -67,11 +77,7 @@ def said(channel: KernelChannel, code: str) -> str:
 def test_port_forward_is_chosen_by_itself_and_outlives_drops_of_the_network_and_of_the_api_server(
     cluster: LocalCluster, front: CertifiedFront, proxy: Gateway, tmp_path: Path
 ) -> None:
-    service = Sessions(
-        Where(kubeconfig=str(laptop(front, proxy, tmp_path))),
-        identity=load_identity(tmp_path / "data", user="ada"),
-        policy=SessionPolicy(cpu="1", host_memory="1Gi"),
-    )
+    service = at_home(laptop(front, proxy, tmp_path), tmp_path)
     try:
         session_id = launched(service, H100)
         record = service.loop.call(service.get(session_id))
@@ -102,3 +108,36 @@ def test_port_forward_is_chosen_by_itself_and_outlives_drops_of_the_network_and_
         service.close(keep=False)
     assert set(front.gateway.seen) == {"ada"}
     assert set(proxy.seen) == {f"CONNECT 127.0.0.1:{front.gateway.port}"}
+
+
+def test_a_cell_whose_answer_was_lost_on_the_way_is_told_and_the_kernel_has_its_result(
+    cluster: LocalCluster,
+    front: CertifiedFront,
+    proxy: Gateway,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("jupyter_dra.kernels.channel.LOST_SECONDS", 2.0)
+    service = at_home(laptop(front, proxy, tmp_path), tmp_path)
+    done = tmp_path / "done"
+    try:
+        session_id = launched(service, H100)
+        channel = service.channel(session_id)
+        code = f"open({str(tmp_path / 'begun')!r}, 'w'); import time; time.sleep(1); open({str(done)!r}, 'w'); y = 7"
+
+        def network() -> None:
+            cluster.wait((tmp_path / "begun").exists)
+            proxy.cut(up=False)
+            cluster.wait(done.exists)
+            proxy.up = True
+
+        away = threading.Thread(target=network)
+        away.start()
+        with pytest.raises(ClusterError) as caught:
+            said(channel, code)
+        away.join()
+        assert caught.value.code == "output-lost"
+        assert said(channel, "print(y)") == "7\n"
+        channel.close()
+    finally:
+        service.close(keep=False)
