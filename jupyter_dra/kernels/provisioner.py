@@ -8,6 +8,7 @@ the start. All work therefore happens on the session service's own loop.
 from __future__ import annotations
 
 import asyncio
+import atexit
 import difflib
 import os
 import signal
@@ -33,6 +34,7 @@ from .surroundings import Surroundings, look_around, own_sessions
 T = TypeVar("T")
 WISHES = tuple(field.name for field in fields(Requirement))
 ALIVE_SECONDS = 15.0
+EXIT_SECONDS = 15.0
 
 
 class KernelNotStarted(DRAError):
@@ -239,6 +241,8 @@ class DRAProvisioner(KernelProvisionerBase):
         held = HeldKernel(self._service, handle, on_moved=moved)
         info = await self._on_loop(held.open())
         self._held = held
+        if self._own:
+            atexit.register(self._at_exit)
         return cast(KernelConnectionInfo, info)
 
     async def _undo(self, begun: str | None) -> None:
@@ -252,7 +256,19 @@ class DRAProvisioner(KernelProvisionerBase):
                 self.log.debug("undoing the launch of %s: %s", begun, error)
         await self._leave_service()
 
+    def _at_exit(self) -> None:
+        """A program that does not shut its kernel down, such as jupyter console, gives the device back when it ends."""
+        service, held = self._service, self._held
+        if service is None or held is None or self.keep_session or not service.loop.running:
+            return
+        try:
+            service.loop.call(held.release(wait=True), EXIT_SECONDS)
+        except (DRAError, TimeoutError, RuntimeError) as error:
+            self.log.warning("The device is not given back yet; its pod ends by itself: %s", error)
+        service.close(keep=True)
+
     async def _leave_service(self) -> None:
+        atexit.unregister(self._at_exit)
         service, self._service = self._service, None
         if self._own and service is not None:
             await service.aclose(keep=True)
