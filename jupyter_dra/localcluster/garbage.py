@@ -19,6 +19,7 @@ from jupyter_dra.localcluster.writes import Writer
 log = logging.getLogger(__name__)
 
 _NAMESPACES = named("namespaces")
+_PODS = named("pods")
 _SERVED = frozenset((resource.api_version, resource.kind) for resource in RESOURCES)
 Place = tuple[Any, Key]
 
@@ -177,7 +178,9 @@ class Collector:
         found = self._store.get(_NAMESPACES, "", name)
         if found is None or not found.value["metadata"].get("deletionTimestamp"):
             return
-        for stored in self._contents(name):
+        contents = self._contents(name)
+        # Pods go first: what they use stays until they have ended (KEP-5080).
+        for stored in [one for one in contents if one.resource is _PODS] or contents:
             if not stored.value["metadata"].get("deletionTimestamp"):
                 self._deleter.delete(stored, DeleteOptions(policy="Background"))
         if self._contents(name):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -120,7 +121,9 @@ class Exchange(RequestHandler):
             namespace = account[0] if plural == "serviceaccounts" else ""
             asked = Target("impersonate", self.request.path, "", "v1", plural, "", namespace, other)
             if not self.cluster.authorizer.decide(user, asked).allowed:
-                raise denied(user, asked)
+                # The server names the newer, narrower verb that would also have allowed it (KEP-5284).
+                mode = "serviceaccount" if wanted[0][0] == "serviceaccounts" else "user-info"
+                raise denied(user, replace(self.target, verb=f"impersonate-on:{mode}:{self.target.verb}"))
         if wanted[0][0] == "serviceaccounts" and not groups:
             return service_account_user(account[0], account[1])
         return User(name, "", (*groups, AUTHENTICATED))

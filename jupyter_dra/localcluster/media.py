@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -16,6 +17,7 @@ from jupyter_dra.validation import parse_json
 JSON = "application/json"
 YAML = "application/yaml"
 PROTOBUF = "application/vnd.kubernetes.protobuf"
+OPENAPI_V2_PROTOBUF = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf"
 JSON_PATCH = "application/json-patch+json"
 MERGE_PATCH = "application/merge-patch+json"
 STRATEGIC_PATCH = "application/strategic-merge-patch+json"
@@ -100,13 +102,16 @@ def _json(body: bytes) -> Any:
 
 
 class _Loader(yaml.SafeLoader):
-    """YAML as Kubernetes reads it: what looks like a date stays text."""
+    """YAML as Kubernetes reads it: what looks like a date stays text, and ``y`` and ``n`` are truth values."""
+
+    bool_values = {**yaml.SafeLoader.bool_values, "y": True, "n": False}
 
 
 _Loader.yaml_implicit_resolvers = {
     first: [(tag, pattern) for tag, pattern in resolvers if tag != "tag:yaml.org,2002:timestamp"]
     for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
 }
+_Loader.add_implicit_resolver("tag:yaml.org,2002:bool", re.compile(r"^[yYnN]$"), list("yYnN"))
 
 
 def _yaml(body: bytes) -> Any:

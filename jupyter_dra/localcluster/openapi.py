@@ -1,6 +1,7 @@
 """OpenAPI v3 documents: an index, and per group version the paths and schemas that kubectl reads.
 
-kubectl validates on its own side unless POST and PATCH list the parameter ``fieldValidation``.
+kubectl validates on its own side unless POST and PATCH list the parameter ``fieldValidation``. For a ``kind: List`` it
+always does, with the version 2 document; what that does not describe is left to the server.
 """
 
 from __future__ import annotations
@@ -52,6 +53,22 @@ def index() -> Object:
 @cache
 def document_bytes(group: str, version: str) -> bytes:
     return encode(_document(group, version))
+
+
+def legacy_bytes(*, protobuf: bool) -> bytes:
+    """The version 2 document: valid, and without definitions."""
+    title, release = "Kubernetes", schemas.kubernetes_version()
+    if not protobuf:
+        return encode({"swagger": "2.0", "info": {"title": title, "version": release}, "paths": {}})
+    # openapi_v2.Document of gnostic-models: swagger = 1, info = 2 {title = 1, version = 2}, paths = 8.
+    info = _text(1, title) + _text(2, release)
+    return _text(1, "2.0") + _text(2, info) + _text(8, b"")
+
+
+def _text(number: int, value: str | bytes) -> bytes:
+    """One length-delimited protobuf field, shorter than 128 bytes."""
+    content = value.encode() if isinstance(value, str) else value
+    return bytes((number << 3 | 2, len(content))) + content
 
 
 def _document(group: str, version: str) -> Object:

@@ -10,8 +10,7 @@ from jupyter_dra.localcluster.status import bad_request
 
 _VERBS = {"POST": "create", "PUT": "update", "PATCH": "patch", "GET": "get", "HEAD": "get"}
 _NAMESPACE_PARTS = ("status", "finalize")
-_TRUE = frozenset(("1", "t", "T", "true", "TRUE", "True"))
-_FALSE = frozenset(("0", "f", "F", "false", "FALSE", "False"))
+_FALSE = frozenset(("0", "false"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,14 +31,8 @@ class Query:
         return list(self.values.get(name, ()))
 
     def flag(self, name: str) -> bool:
-        """Booleans as Go's ParseBool reads them; raises 400 for anything else."""
-        text = self.text(name)
-        if text in _TRUE:
-            return True
-        if text in _FALSE or not text:
-            # A parameter without a value counts as set (``?watch``).
-            return not text and name in self.values
-        raise bad_request(f'strconv.ParseBool: parsing "{text}": invalid syntax')
+        """Whether a parameter is given and is neither ``0`` nor ``false`` (apimachinery, ``runtime/conversion.go``)."""
+        return name in self.values and self.text(name).lower() not in _FALSE
 
     def number(self, name: str) -> int | None:
         text = self.text(name)
@@ -113,8 +106,7 @@ def _verb(method: str, name: str, query: Query) -> str:
         return "delete" if name else "deletecollection"
     verb = _VERBS.get(method, method.lower())
     if verb == "get":
-        watching = "watch" in query.values and query.text("watch") not in _FALSE
-        if watching:
+        if query.flag("watch"):
             return "watch"
         return "get" if name else "list"
     return verb

@@ -13,7 +13,7 @@ from jupyter_dra.localcluster import discovery, faults, openapi, pod_streams, re
 from jupyter_dra.localcluster.binding import answer_binding, answer_finalize
 from jupyter_dra.localcluster.cluster import Cluster
 from jupyter_dra.localcluster.handlers import Exchange
-from jupyter_dra.localcluster.media import DISCOVERY, JSON, read_body
+from jupyter_dra.localcluster.media import DISCOVERY, JSON, OPENAPI_V2_PROTOBUF, read_body
 from jupyter_dra.localcluster.requests import Target
 from jupyter_dra.localcluster.resources import Resource, find_resource, find_review
 from jupyter_dra.localcluster.status import (
@@ -73,13 +73,16 @@ async def _answer_resource(exchange: Exchange, target: Target) -> None:
         exchange.json(reviews.answer_review(exchange.cluster, exchange.user, review, body), 201)
         return
     resource = find_resource(target.group, target.version, target.plural)
+    if resource is None and target.group and discovery.api_group(target.group) is None:
+        _answer_nothing(exchange)
+        return
     if resource is None or not _in_scope(resource, target):
         raise page_not_found()
     if target.subresource:
         await _answer_subresource(exchange, resource, target)
         return
     exchange.authorize()
-    if target.verb not in resource.verbs:
+    if target.verb not in resource.verbs or exchange.request.method == "HEAD":
         raise method_not_allowed(exchange.request.method or "")
     await _VERBS[target.verb](exchange, resource)
 
@@ -129,6 +132,8 @@ async def _answer_path(exchange: Exchange, parts: list[str]) -> None:
             exchange.reply(b"ok", content_type="text/plain; charset=utf-8")
         case ["version"]:
             exchange.json(version())
+        case ["openapi", "v2"]:
+            _answer_openapi_v2(exchange)
         case ["openapi", "v3"]:
             _keep(exchange, encode(openapi.index()), JSON)
         case ["openapi", "v3", *rest]:
@@ -136,7 +141,12 @@ async def _answer_path(exchange: Exchange, parts: list[str]) -> None:
         case ["api" | "apis", *_] | []:
             _answer_discovery(exchange, parts)
         case _:
-            raise page_not_found()
+            _answer_nothing(exchange)
+
+
+def _answer_nothing(exchange: Exchange) -> None:
+    """What stands outside the API is answered by Go's own HTTP server."""
+    exchange.reply(b"404 page not found\n", 404, "text/plain; charset=utf-8")
 
 
 def version() -> dict[str, Any]:
@@ -154,6 +164,13 @@ def version() -> dict[str, Any]:
         "compiler": "",
         "platform": "jupyter-dra/local",
     }
+
+
+def _answer_openapi_v2(exchange: Exchange) -> None:
+    # client-go still asks for the name with an @, which it cannot read in an answer.
+    accepted = exchange.request.headers.get("Accept", "").replace("v2@v1", "v2.v1")
+    protobuf = OPENAPI_V2_PROTOBUF in accepted
+    _keep(exchange, openapi.legacy_bytes(protobuf=protobuf), OPENAPI_V2_PROTOBUF if protobuf else JSON)
 
 
 def _answer_openapi(exchange: Exchange, rest: list[str]) -> None:
@@ -176,7 +193,18 @@ def _answer_discovery(exchange: Exchange, parts: list[str]) -> None:
         return
     match parts:
         case []:
-            value = {"paths": ["/api", "/apis", "/healthz", "/livez", "/openapi/v3", "/readyz", "/version"]}
+            value = {
+                "paths": [
+                    "/api",
+                    "/apis",
+                    "/healthz",
+                    "/livez",
+                    "/openapi/v2",
+                    "/openapi/v3",
+                    "/readyz",
+                    "/version",
+                ]
+            }
         case ["api"]:
             value = discovery.api_versions(exchange.request.host)
         case ["apis"]:

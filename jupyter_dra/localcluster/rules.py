@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from jupyter_dra.localcluster.resources import Resource
-from jupyter_dra.localcluster.status import APIError, about, bad_request
+from jupyter_dra.localcluster.status import APIError, about, bad_request, invalid
 from jupyter_dra.validation import apply_defaults, decode, schemas, status_text, validate
+from jupyter_dra.validation.decode import Decoded
 from jupyter_dra.validation.fielderrors import FieldError
 from jupyter_dra.validation.schemas import Kind
 
@@ -40,6 +42,21 @@ def read_object(resource: Resource, document: Mapping[str, Any], mode: str) -> t
     message = decoded.message(strict=mode == "Strict")
     if message is not None:
         raise bad_request(message)
+    return _read(resource, decoded, mode)
+
+
+def read_patched(resource: Resource, document: Mapping[str, Any], mode: str) -> tuple[Object, list[str]]:
+    """The same for the result of a patch, of which the server says that ``patch`` is invalid (422)."""
+    _same_kind(resource, document)
+    decoded = decode(document, kind=_kind(resource))
+    reason = decoded.reason(strict=mode == "Strict")
+    if reason is not None:
+        shown = json.dumps(json.dumps(document, separators=(",", ":"), sort_keys=True, ensure_ascii=False))
+        raise invalid("", "", "", [("FieldValueInvalid", "patch", f"Invalid value: {shown}: {reason}")])
+    return _read(resource, decoded, mode)
+
+
+def _read(resource: Resource, decoded: Decoded, mode: str) -> tuple[Object, list[str]]:
     value = decoded.value
     value["apiVersion"], value["kind"] = resource.api_version, resource.kind
     value["metadata"] = value.get("metadata") or {}

@@ -126,7 +126,7 @@ class Writer:
         namespace, name, subresource = key
         before = self._existing(resource, namespace, name)
         changed = change(copy.deepcopy(before.value))
-        value, warnings = rules.read_object(resource, changed, options.validation)
+        value, warnings = rules.read_patched(resource, changed, options.validation)
         if value["metadata"].get("name") != name:
             raise bad_request(
                 f"the name of the object ({value['metadata'].get('name', '')}) "

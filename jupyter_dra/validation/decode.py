@@ -101,13 +101,16 @@ class Decoded:
             return self.unknown_kind
         if self.kind is None:
             return None
-        kind = self.kind.kind
-        prefix = f'{kind} in version "{self.kind.version}" cannot be handled as a {kind}: '
+        kind, reason = self.kind.kind, self.reason(strict=strict)
+        return reason and f'{kind} in version "{self.kind.version}" cannot be handled as a {kind}: {reason}'
+
+    def reason(self, *, strict: bool = True) -> str | None:
+        """What Go's decoder says, or None; with ``strict`` False only type errors count."""
         fatal = self.fatal
         if fatal is not None:
-            return prefix + fatal.text
+            return fatal.text
         if strict and self.strict_problems:
-            return prefix + "strict decoding error: " + ", ".join(p.text for p in self.strict_problems)
+            return "strict decoding error: " + ", ".join(p.text for p in self.strict_problems)
         return None
 
     @property
