@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import secrets
 import shutil
 import ssl
 import subprocess
@@ -44,12 +45,14 @@ class LocalCluster:
         kubeconfig: path of the administrator's kubeconfig.
         dir: the cluster's folder.
         status: what ``lifecycle.up`` returned.
+        tokens: of further users, by name.
     """
 
     kubeconfig: Path
     dir: Path
     status: Object
     owns_dir: bool = False
+    tokens: Mapping[str, str] = field(default_factory=dict)
     _ended: bool = field(default=False)
 
     @property
@@ -63,6 +66,18 @@ class LocalCluster:
             lifecycle.down(str(self.status["name"]), folder=self.dir)
             if self.owns_dir:
                 shutil.rmtree(self.dir, ignore_errors=True)
+
+    def person(self) -> Path:
+        """The kubeconfig of the person that tests act as, in namespace ``default``; here the administrator."""
+        return self.kubeconfig
+
+    def fresh_namespace(self) -> str:
+        """A new namespace in which that person may work."""
+        name = f"t-{secrets.token_hex(4)}"
+        made = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
+        answer = self.request("POST", "/api/v1/namespaces", made)
+        assert answer["kind"] == "Namespace", answer
+        return name
 
     def request(
         self, method: str, path: str, body: Any = None, *, content_type: str = "application/json"
@@ -106,11 +121,11 @@ class LocalCluster:
 
     def get(self, kind: str, name: str, namespace: str = "default") -> Object | None:
         """Return an object by the plural of its kind, or None."""
-        found = self.request("GET", _path(kind, namespace, name))
+        found = self.request("GET", object_path(kind, namespace, name))
         return None if found.get("kind") == "Status" else found
 
     def list(self, kind: str, namespace: str = "default") -> list[Object]:
-        return list(self.request("GET", _path(kind, namespace)).get("items") or [])
+        return list(self.request("GET", object_path(kind, namespace)).get("items") or [])
 
     def wait(self, what: Callable[[], Any], *, deadline: float = DEADLINE) -> Any:
         """Return the first true value of ``what``, asked for again and again."""
@@ -150,7 +165,7 @@ _GROUPS = {
 _CLUSTER_SCOPED = frozenset({"nodes", "namespaces", "resourceslices", "deviceclasses", "devicetaintrules"})
 
 
-def _path(kind: str, namespace: str, name: str = "") -> str:
+def object_path(kind: str, namespace: str, name: str = "") -> str:
     scope = "" if kind in _CLUSTER_SCOPED else f"/namespaces/{namespace}"
     return f"{_GROUPS.get(kind, '/api/v1')}{scope}/{kind}" + (f"/{name}" if name else "")
 

@@ -170,7 +170,7 @@ def start_server(
     config = {
         "ServerApp": {"jpserver_extensions": enabled, "root_dir": str(folder / "work")},
         "IdentityProvider": {"token": TOKEN},
-        "DRAExtension": {**({"kubeconfig": str(cluster.kubeconfig)} if cluster else {}), **settings},
+        "DRAExtension": {**({"kubeconfig": str(cluster.person())} if cluster else {}), **settings},
     }
     (folder / "config" / "jupyter_server_config.json").write_text(json.dumps(config))
     command = [

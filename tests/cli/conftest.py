@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,9 +11,8 @@ from typing import Any
 import pytest
 
 from jupyter_dra.cli.main import main
-from tests.localcluster_fixture import LocalCluster, shared_cluster
-
-__all__ = ["shared_cluster"]
+from tests.backends import Backend
+from tests.localcluster_fixture import LocalCluster
 
 
 @dataclass(frozen=True)
@@ -59,11 +58,18 @@ def dra(capfd: pytest.CaptureFixture[str]) -> Command:
     return run
 
 
+@pytest.fixture(scope="package")
+def shared_cluster(backend: Backend) -> Iterator[LocalCluster]:
+    made = backend.start()
+    yield made
+    made.stop()
+
+
 @pytest.fixture
 def live(dra: Command, shared_cluster: LocalCluster) -> Command:
-    """The same against the shared local cluster."""
+    """The same against a cluster, as somebody with the printed rights."""
 
     def run(*words: str) -> Said:
-        return dra(*words, "--kubeconfig", str(shared_cluster.kubeconfig))
+        return dra(*words, "--kubeconfig", str(shared_cluster.person()))
 
     return run

@@ -8,25 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from .build import CannotBuild, program
-from .lab import Lab, LabPlace, fresh_namespace, start_lab
+from .lab import Lab, LabPlace, start_lab
 from .plane import ControlPlane
 
-USERS = {"scientist": (), "viewer": (), "hub": (), "agent": ("system:masters",)}
 
-
-@pytest.fixture(scope="session")
-def control_plane() -> Iterator[ControlPlane]:
-    """Kubernetes 1.37.2: API server, scheduler, controllers; users admin, scientist, viewer, hub."""
-    try:
-        program()
-    except CannotBuild as reason:
-        pytest.fail(str(reason))
-    with ControlPlane(users=USERS) as plane:
-        yield plane
-
-
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def lab(control_plane: ControlPlane) -> Iterator[Lab]:
     """The control plane with our node agent: one node of eight H100."""
     made = start_lab(control_plane)
@@ -37,7 +23,7 @@ def lab(control_plane: ControlPlane) -> Iterator[Lab]:
 @pytest.fixture
 def place(lab: Lab, tmp_path: Path) -> Iterator[LabPlace]:
     """A fresh namespace; its services are closed and it must be empty at the end."""
-    made = LabPlace(lab, fresh_namespace(lab), tmp_path)
+    made = LabPlace(lab, lab.fresh_namespace(), tmp_path)
     yield made
     for service in made.services:
         service.close(keep=False)

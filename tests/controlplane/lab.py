@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import json
-import secrets
 import subprocess
 import sys
 import tempfile
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from jupyter_dra.cluster.roles import rbac
 from jupyter_dra.sessions import SessionPolicy, Sessions, Where
-from tests.localcluster_fixture import LocalCluster
-from tests.sessions.conftest import Place
+from tests.localcluster_fixture import DEADLINE, LocalCluster, object_path
+from tests.sessions.place import Place
 
 from .plane import ControlPlane
 
@@ -35,8 +35,25 @@ class Lab(LocalCluster):
     def server(self) -> str:
         return self.plane.url
 
+    def person(self) -> Path:
+        """``observer``: what ``rbac user`` and ``rbac occupancy`` print, and pods are dialed at their addresses."""
+        self.allow("observer", "default", "user")
+        self.allow("observer", "default", "occupancy")
+        return self.plane.kubeconfig("observer", context=DIRECT)
+
+    def fresh_namespace(self) -> str:
+        name = LocalCluster.fresh_namespace(self)
+        self.allow("scientist", name, "user")
+        account = f"/api/v1/namespaces/{name}/serviceaccounts/default"
+        self.wait(lambda: self.request("GET", account)["kind"] == "ServiceAccount")
+        return name
+
+    def wait(self, what: Callable[[], Any], *, deadline: float = DEADLINE) -> Any:
+        """The real controllers take longer than ours."""
+        return LocalCluster.wait(self, what, deadline=max(deadline, DEADLINE))
+
     def stop(self) -> None:
-        """End the agent and its pods; the control plane belongs to its own fixture."""
+        """End the agent and its pods and take its nodes away; the control plane belongs to its own fixture."""
         if self.agent.stdin is not None:
             self.agent.stdin.close()
         try:
@@ -46,6 +63,8 @@ class Lab(LocalCluster):
             self.agent.wait()
         if self.agent.stdout is not None:
             self.agent.stdout.close()
+        for kind in ("nodes", "resourceslices", "deviceclasses", "devicetaintrules"):
+            self.request("DELETE", object_path(kind, ""))
 
     def await_nodes(self) -> None:
         """Wait until the agent's nodes take pods."""
@@ -97,7 +116,14 @@ def start_lab(plane: ControlPlane, inventory: str = "dgx-h100") -> Lab:
     command += ["--missing-image", "*:missing", "--allow-root"]
     with open(plane.folder / "agent.log", "ab") as log:
         agent = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log)
-    lab = Lab(plane.kubeconfig("admin"), plane.folder, {"name": "plane"}, plane=plane, agent=agent)
+    lab = Lab(
+        plane.kubeconfig("admin"),
+        plane.folder,
+        {"name": "plane"},
+        tokens=plane.tokens,
+        plane=plane,
+        agent=agent,
+    )
     try:
         lab.await_nodes()
     except BaseException:
@@ -139,13 +165,3 @@ class LabPlace(Place):
 
     def clear_faults(self) -> None:
         """Nothing to clear."""
-
-
-def fresh_namespace(lab: Lab) -> str:
-    """A namespace in which ``scientist`` may work."""
-    namespace = f"t-{secrets.token_hex(4)}"
-    lab.request("POST", "/api/v1/namespaces", {"metadata": {"name": namespace}})
-    lab.allow("scientist", namespace, "user")
-    account = f"/api/v1/namespaces/{namespace}/serviceaccounts/default"
-    lab.wait(lambda: lab.request("GET", account)["kind"] == "ServiceAccount")
-    return namespace

@@ -12,18 +12,19 @@ import subprocess
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import pytest
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
 
 from jupyter_dra.localcluster.certificates import Authority, write_pki
 
-from .build import program
+from .build import CannotBuild, program
 
 CONTROLLERS = (
     "garbage-collector-controller",
@@ -31,6 +32,7 @@ CONTROLLERS = (
     "pod-garbage-collector-controller",
     "resourcequota-controller",
     "resourceclaim-controller",
+    "clusterrole-aggregation-controller",
     "serviceaccount-controller",
     "serviceaccount-token-controller",
     "root-ca-certificate-publisher-controller",
@@ -290,3 +292,21 @@ def _free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
+
+
+USERS = {
+    **dict.fromkeys(("scientist", "observer", "viewer", "hub-under-test", "bob"), ()),
+    "ada": ("team-a",),
+    "agent": ("system:masters",),
+}
+
+
+@pytest.fixture(scope="session")
+def control_plane() -> Iterator[ControlPlane]:
+    """Kubernetes 1.37.2 without nodes: API server, scheduler, controllers, and users with tokens."""
+    try:
+        program()
+    except CannotBuild as reason:
+        pytest.fail(str(reason))
+    with ControlPlane(users=USERS) as plane:
+        yield plane

@@ -20,20 +20,10 @@ from jupyter_dra.kernels.credentials import PodCredentials
 from jupyter_dra.kernels.relay import Relay
 from jupyter_dra.sessions import SessionPolicy, Sessions, Where
 from tests.kernels.test_podside import run
-from tests.sessions.test_faults import (
-    test_a_claim_deleted_from_outside_ends_the_session_with_that_reason,
-    test_a_pod_deleted_from_outside_ends_the_session_with_that_reason,
-    test_quota_refuses_in_its_own_words_and_leaves_nothing,
-)
 from tests.sessions.test_launch import H100, launched
 
 from .lab import AFAR, Lab, LabPlace
 
-__all__ = [
-    "test_a_claim_deleted_from_outside_ends_the_session_with_that_reason",
-    "test_a_pod_deleted_from_outside_ends_the_session_with_that_reason",
-    "test_quota_refuses_in_its_own_words_and_leaves_nothing",
-]
 pytestmark = pytest.mark.controlplane
 EXAMPLE = Path(__file__).parents[2] / "examples" / "vllm"
 RULES = "/apis/resource.k8s.io/v1/devicetaintrules"

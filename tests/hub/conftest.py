@@ -10,19 +10,20 @@ import pytest
 from kubernetes_asyncio import client
 from kubespawner.clients import load_config
 
+from tests.backends import Backend
 from tests.hub.hubs import cluster_with_hub_rights, hub_kubeconfig
 from tests.hub.spawners import Stories
 from tests.localcluster_fixture import LocalCluster
 
 
-@pytest.fixture(scope="session")
-def cluster() -> Iterator[LocalCluster]:
-    found = cluster_with_hub_rights(namespaces=("default", "team-b", "team-c"))
+@pytest.fixture(scope="package")
+def cluster(backend: Backend) -> Iterator[LocalCluster]:
+    found = cluster_with_hub_rights(backend, namespaces=("default", "team-b", "team-c"))
     yield found
     found.stop()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def stories(cluster: LocalCluster) -> Iterator[Stories]:
     load_config.cache_clear()
     with tempfile.TemporaryDirectory() as folder:

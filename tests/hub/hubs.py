@@ -19,7 +19,8 @@ from typing import Any
 import requests
 
 from jupyter_dra.cluster.roles import rbac
-from tests.localcluster_fixture import LocalCluster, start_local_cluster
+from tests.backends import Backend
+from tests.localcluster_fixture import LocalCluster
 
 ROOT = Path(__file__).parents[2]
 EXAMPLE = ROOT / "examples" / "hub" / "jupyterhub_config.py"
@@ -76,14 +77,19 @@ c.KubeSpawner.k8s_api_request_timeout = 10
 
 
 def cluster_with_hub_rights(
-    inventories: tuple[str, ...] = ("default",), *, namespaces: tuple[str, ...] = ("default",), **options: Any
+    backend: Backend,
+    inventory: str = "default",
+    *,
+    namespaces: tuple[str, ...] = ("default",),
+    **options: Any,
 ) -> LocalCluster:
-    """A local cluster with one more user, who has what ``jupyter dra rbac hub`` prints and nothing else."""
+    """A cluster with one more user, who has what ``jupyter dra rbac hub`` prints and nothing else."""
     with tempfile.TemporaryDirectory(prefix="jdh-") as folder:
         tokens = Path(folder) / "tokens.csv"
         tokens.write_text(f"{HUB_TOKEN},{HUB_USER},{HUB_USER}\n")
         tokens.chmod(0o600)
-        cluster = start_local_cluster(None, inventories, tokens_file=str(tokens), **options)
+        cluster = backend.start(inventory, tokens_file=str(tokens), **options)
+    cluster.tokens = {HUB_USER: HUB_TOKEN, **cluster.tokens}
     for namespace in namespaces:
         if namespace != "default":
             cluster.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}})
@@ -94,7 +100,7 @@ def cluster_with_hub_rights(
 
 def hub_kubeconfig(cluster: LocalCluster, folder: Path) -> Path:
     config = json.loads(cluster.kubeconfig.read_text())
-    config["users"][0]["user"] = {"token": HUB_TOKEN}
+    config["users"][0]["user"] = {"token": cluster.tokens[HUB_USER]}
     path = folder / "kubeconfig"
     path.write_text(json.dumps(config))
     path.chmod(0o600)

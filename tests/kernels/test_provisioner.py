@@ -19,7 +19,8 @@ from jupyter_client.kernelspec import KernelSpecManager
 from jupyter_dra.errors import DRAError
 from jupyter_dra.kernels.kernelspecs import install
 from jupyter_dra.kernels.provisioner import DRAProvisioner, KernelNotStarted
-from tests.localcluster_fixture import LocalCluster, start_local_cluster
+from tests.backends import Backend
+from tests.localcluster_fixture import LocalCluster
 
 from .conftest import alive, eventually
 from .test_podside import run
@@ -28,8 +29,8 @@ SMALL = {"cpu": "1", "host_memory": "1Gi"}
 
 
 @pytest.fixture(scope="module")
-def cluster() -> Iterator[LocalCluster]:
-    made = start_local_cluster(None, ["dgx-h100"])
+def cluster(backend: Backend) -> Iterator[LocalCluster]:
+    made = backend.start("dgx-h100")
     yield made
     made.stop()
 
@@ -40,7 +41,7 @@ def specs(cluster: LocalCluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
     monkeypatch.setenv("JUPYTER_DATA_DIR", str(tmp_path / "jupyter"))
     monkeypatch.setenv("JUPYTER_RUNTIME_DIR", str(tmp_path / "runtime"))
-    monkeypatch.setenv("KUBECONFIG", str(cluster.kubeconfig))
+    monkeypatch.setenv("KUBECONFIG", str(cluster.person()))
     manager = KernelSpecManager()
     install({"vram": "80GB", **SMALL}, name="dra-test", manager=manager)
     return manager

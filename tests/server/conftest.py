@@ -12,9 +12,8 @@ import pytest
 from pytest_jupyter.jupyter_server import *  # noqa: F403  # fixtures and hooks for this folder only
 from tornado.httpclient import HTTPClientError, HTTPResponse
 
-from tests.localcluster_fixture import LocalCluster, shared_cluster
-
-__all__ = ["shared_cluster"]
+from tests.backends import Backend
+from tests.localcluster_fixture import LocalCluster
 
 
 class Answer:
@@ -74,6 +73,13 @@ def fetch(jp_fetch: Any, jp_serverapp: Any, jp_asyncio_loop: asyncio.AbstractEve
     jp_asyncio_loop.run_until_complete(board.close())
 
 
+@pytest.fixture(scope="package")
+def shared_cluster(backend: Backend) -> Iterator[LocalCluster]:
+    made = backend.start()
+    yield made
+    made.stop()
+
+
 def options_of(cluster: LocalCluster) -> dict[str, str]:
     """The extension's settings for a local cluster."""
-    return {"kubeconfig": str(cluster.kubeconfig)}
+    return {"kubeconfig": str(cluster.person())}

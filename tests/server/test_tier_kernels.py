@@ -16,12 +16,13 @@ from tornado.httpclient import HTTPClientError
 from jupyter_dra.kernels.consent import Consents
 from jupyter_dra.kernels.kernelspecs import install
 from jupyter_dra.sessions.identity import data_folder
-from tests.localcluster_fixture import LocalCluster, start_local_cluster
+from tests.backends import Backend
+from tests.localcluster_fixture import LocalCluster
 
 
 @pytest.fixture(scope="module")
-def cluster() -> Iterator[LocalCluster]:
-    made = start_local_cluster(None, ["dgx-h100"])
+def cluster(backend: Backend) -> Iterator[LocalCluster]:
+    made = backend.start("dgx-h100")
     yield made
     made.stop()
 
@@ -33,7 +34,7 @@ def jp_server_config(
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
     return {
         "ServerApp": {"jpserver_extensions": {"jupyter_dra": True}},
-        "DRAExtension": {"kubeconfig": str(cluster.kubeconfig)},
+        "DRAExtension": {"kubeconfig": str(cluster.person())},
         "KernelRestarter": {"time_to_dead": 0.2},
     }
 

@@ -9,6 +9,7 @@ from tests.sessions.conftest import Place
 from tests.sessions.test_launch import H100, launched
 
 
+@pytest.mark.local_only("trouble on demand")
 @pytest.mark.parametrize("resource", ["resourceclaims", "secrets", "pods"])
 @pytest.mark.parametrize(
     "fault",
@@ -29,6 +30,7 @@ def test_a_launch_survives_one_failed_creation(place: Place, resource: str, faul
     place.cluster.wait(place.empty, deadline=5)
 
 
+@pytest.mark.local_only("trouble on demand")
 @pytest.mark.parametrize("resource", ["resourceclaims", "secrets", "pods"])
 def test_a_launch_that_cannot_be_made_is_undone(
     place: Place, resource: str, monkeypatch: pytest.MonkeyPatch
@@ -45,6 +47,7 @@ def test_a_launch_that_cannot_be_made_is_undone(
     place.cluster.wait(place.empty, deadline=5)
 
 
+@pytest.mark.local_only("trouble on demand")
 def test_deletion_is_repeated_until_the_server_hears_it(place: Place) -> None:
     service = place.service()
     session_id = launched(service)
@@ -107,6 +110,7 @@ def test_an_idle_session_ends_by_itself(place: Place) -> None:
     assert ended.code == "idle"
 
 
+@pytest.mark.local_only("trouble on demand")
 def test_watches_that_are_cut_do_not_hide_an_end(place: Place) -> None:
     service = place.service()
     session_id = launched(service)

@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from jupyter_dra.localcluster.agent import tree
-from tests.localcluster_fixture import LocalCluster, start_local_cluster
+from tests.backends import Backend
+from tests.localcluster_fixture import LocalCluster
 from tests.server_fixture import RunningServer, eventually, start_server
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
@@ -21,8 +22,8 @@ RECALL = "print(os.getpid(), kept + 1)"
 
 
 @pytest.fixture(scope="module")
-def cluster() -> Iterator[LocalCluster]:
-    running = start_local_cluster(None, ["dgx-h100"])
+def cluster(backend: Backend) -> Iterator[LocalCluster]:
+    running = backend.start("dgx-h100")
     yield running
     running.stop()
 

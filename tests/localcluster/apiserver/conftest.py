@@ -1,12 +1,14 @@
-"""An API server in a thread of its own, and plain HTTP towards it."""
+"""An API server in a thread of its own, and Kubernetes' own beside it; plain HTTP towards both."""
 
 from __future__ import annotations
 
 import asyncio
 import json
+import secrets
 import ssl
 import threading
-from collections.abc import Callable, Iterator
+import time
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -15,6 +17,7 @@ import httpx
 import pytest
 
 from jupyter_dra.localcluster.serve import Options, Server
+from tests.backends import REAL, Backend
 
 Maker = Callable[..., dict[str, Any]]
 
@@ -47,8 +50,8 @@ class ServerThread:
 class Api:
     """HTTP as one user; paths are relative to the server."""
 
-    def __init__(self, folder: Path, url: str, token: str | None) -> None:
-        context = ssl.create_default_context(cafile=str(folder / "pki" / "ca.crt"))
+    def __init__(self, ca: Path, url: str, token: str | None) -> None:
+        context = ssl.create_default_context(cafile=str(ca))
         headers = {"Authorization": f"Bearer {token}"} if token else {}
         self.http = httpx.Client(base_url=url, verify=context, headers=headers, timeout=10)
 
@@ -84,47 +87,76 @@ class Api:
 
 
 class Service:
-    """A running server and its users."""
+    """A running server and its users; ``ada`` is in group ``team-a``, ``bob`` in none."""
 
-    def __init__(self, folder: Path, thread: ServerThread) -> None:
-        self.folder = folder
-        self.thread = thread
-        self.url = thread.server.url
-        self._count = 0
-        self._users: list[Api] = []
-        config = json.loads((folder / "kubeconfig").read_text())
+    def __init__(self, kubeconfig: Path, ca: Path, url: str, tokens: Mapping[str, str]) -> None:
+        self.kubeconfig = kubeconfig
+        self.ca = ca
+        self.url = url
+        self.tokens = tokens
+        config = json.loads(kubeconfig.read_text())
         self.admin_token: str = config["users"][0]["user"]["token"]
+        self._users: list[Api] = []
         self.admin = self.user(self.admin_token)
-
-    @property
-    def kubeconfig(self) -> Path:
-        return self.folder / "kubeconfig"
 
     def user(self, token: str | None) -> Api:
         """HTTP as whoever has this token; closed with the server."""
-        self._users.append(Api(self.folder, self.url, token))
+        self._users.append(Api(self.ca, self.url, token))
         return self._users[-1]
 
     def close(self) -> None:
         for user in self._users:
             user.http.close()
-        self.thread.stop()
 
     def namespace(self) -> str:
-        """A new, empty namespace."""
-        self._count += 1
-        name = f"ns-{self._count}"
+        """A new, empty namespace, with what controllers put into every one."""
+        name = f"ns-{secrets.token_hex(4)}"
         assert self.admin.post("/api/v1/namespaces", {"metadata": {"name": name}}).status_code == 201
+        for path in ("serviceaccounts/default", "configmaps/kube-root-ca.crt"):
+            eventually(
+                lambda path=path: self.admin.get(f"/api/v1/namespaces/{name}/{path}").status_code == 200
+            )
         return name
 
 
+class LocalService(Service):
+    """Our own server, in a thread of this process, without scheduler and controllers."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        tokens = folder / "tokens.csv"
+        tokens.write_text(USERS)
+        self.thread = ServerThread(Options(folder, tokens=tokens, control=False))
+        super().__init__(
+            folder / "kubeconfig", folder / "pki" / "ca.crt", self.thread.server.url,
+            {"ada": "ada-token", "bob": "bob-token"},
+        )  # fmt: skip
+
+    def close(self) -> None:
+        super().close()
+        self.thread.stop()
+
+
+def eventually(what: Callable[[], Any], seconds: float = 10) -> Any:
+    """The first true value of ``what``; fails after the deadline. Controllers of the real thing take their time."""
+    deadline = time.monotonic() + seconds
+    while not (value := what()):
+        assert time.monotonic() < deadline, "did not come true in time"
+        time.sleep(0.02)
+    return value
+
+
 @pytest.fixture(scope="session")
-def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
-    folder = tmp_path_factory.mktemp("cluster")
-    tokens = folder / "tokens.csv"
-    tokens.write_text(USERS)
-    thread = ServerThread(Options(folder, tokens=tokens, control=False))
-    running = Service(folder, thread)
+def service(
+    request: pytest.FixtureRequest, backend: Backend, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Service]:
+    if backend.name == REAL:
+        plane = request.getfixturevalue("control_plane")
+        running = Service(
+            plane.kubeconfig("admin"), plane.folder / "certs" / "apiserver.crt", plane.url, plane.tokens
+        )
+    else:
+        running = LocalService(tmp_path_factory.mktemp("cluster"))
     yield running
     running.close()
 

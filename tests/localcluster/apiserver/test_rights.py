@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+from .conftest import eventually
+
 Maker = Callable[..., dict[str, Any]]
 RBAC = "/apis/rbac.authorization.k8s.io/v1"
 AUTH = "/apis/authorization.k8s.io/v1"
@@ -15,7 +17,7 @@ AUTH = "/apis/authorization.k8s.io/v1"
 
 @pytest.fixture
 def ada(service: Any) -> Any:
-    return service.user("ada-token")
+    return service.user(service.tokens["ada"])
 
 
 def grant(api: Any, namespace: str, name: str, rules: list[dict[str, Any]], user: str = "ada") -> None:
@@ -45,7 +47,7 @@ def rule(groups: str, resources: str, verbs: str, **more: Any) -> dict[str, Any]
 @pytest.mark.parametrize("token", [None, "wrong", "", "a.b.c"])
 def test_without_a_good_token_nothing_is_told(service: Any, token: str | None) -> None:
     user = service.user(token)
-    for path in ("/api/v1/pods", "/version", "/readyz", "/jupyter-dra/faults"):
+    for path in ("/api/v1/pods", "/version", "/readyz", "/anything"):
         answer = user.get(path)
         assert (answer.status_code, answer.json()["reason"]) == (401, "Unauthorized")
 
@@ -60,6 +62,7 @@ def test_a_token_in_the_query_or_in_another_scheme_counts_for_nothing(service: A
     assert user.get("/version", headers=protocol).status_code == 401
 
 
+@pytest.mark.local_only("the real one expects no browsers of its own machine")
 @pytest.mark.threat("T39")
 def test_a_foreign_host_or_origin_is_refused(api: Any) -> None:
     assert api.get("/version", headers={"Host": "evil.example.com"}).status_code == 403
@@ -123,7 +126,7 @@ def test_group_and_service_account_subjects_count(api: Any, ada: Any, namespace:
         ],
     }
     assert api.post(f"{RBAC}/namespaces/{namespace}/rolebindings", body).status_code == 201
-    assert ada.get(f"/api/v1/namespaces/{namespace}/pods").status_code == 200
+    eventually(lambda: ada.get(f"/api/v1/namespaces/{namespace}/pods").status_code == 200)
     assert ada.get(f"/api/v1/namespaces/{namespace}/secrets").status_code == 403
 
 
@@ -145,7 +148,7 @@ def test_a_service_account_token_is_its_account_until_that_is_gone(
     forged = token[:-4] + ("AAAA" if not token.endswith("AAAA") else "BBBB")
     assert service.user(forged).get("/version").status_code == 401
     api.delete(f"{accounts}/robot")
-    assert robot.get("/version").status_code == 401
+    eventually(lambda: robot.get("/version").status_code == 401, 20)  # the real one believes it for 10 s more
     assert api.post(f"{accounts}/default/token", {"spec": {"expirationSeconds": 5}}).status_code == 422
 
 
@@ -197,6 +200,7 @@ def test_nobody_grants_more_than_he_has(api: Any, ada: Any, namespace: str) -> N
     assert ada.post(f"{RBAC}/namespaces/{namespace}/rolebindings", binding).status_code == 403
 
 
+@pytest.mark.local_only("its own agent and control plane")
 def test_agent_and_control_plane_have_their_own_users_and_rights(service: Any, api: Any, pod: Maker) -> None:
     tokens = {}
     for name in ("agent", "control"):
@@ -219,7 +223,7 @@ def test_an_administrator_can_act_as_somebody_else_and_others_cannot(
     assert api.get("/api/v1/nodes", headers={"Impersonate-User": "carl"}).status_code == 403
     refused = ada.get(pods, headers={"Impersonate-User": "carl"})
     assert refused.status_code == 403
-    assert 'User "ada" cannot impersonate resource "users"' in refused.json()["message"]
+    assert 'User "ada" cannot impersonate-on:user-info:list resource "pods"' in refused.json()["message"]
     as_team = {"Impersonate-User": "x", "Impersonate-Group": "system:masters"}
     assert api.get("/api/v1/nodes", headers=as_team).status_code == 200
     account = {"Impersonate-User": f"system:serviceaccount:{namespace}:default"}

@@ -9,6 +9,8 @@ from typing import Any
 import httpx
 import pytest
 
+from tests.backends import LOCAL, Backend
+
 Maker = Callable[..., dict[str, Any]]
 FAULTS = "/jupyter-dra/faults"
 
@@ -101,11 +103,12 @@ def test_initial_events_need_their_companion_options(api: Any, maps: str) -> Non
     assert api.get(maps, params={"watch": "1", "resourceVersionMatch": "NotOlderThan"}).status_code == 422
 
 
-def test_a_watch_ends_cleanly_at_its_timeout_with_a_last_bookmark(api: Any, watcher: Any, maps: str) -> None:
+def test_a_watch_ends_cleanly_at_its_timeout(api: Any, backend: Backend, watcher: Any, maps: str) -> None:
     options = {"timeoutSeconds": 1, "allowWatchBookmarks": "true", "resourceVersion": revision(api, maps)}
     with watcher.watch(maps, **options) as events:
         seen = list(events)
-    assert [event["type"] for event in seen] == ["BOOKMARK"]
+    # The real one sends the last bookmark two seconds early, ours at the very end.
+    assert [event["type"] for event in seen] == (["BOOKMARK"] if backend.name == LOCAL else [])
 
 
 def test_a_watch_of_tables_sends_columns_once(api: Any, watcher: Any, maps: str, config_map: Maker) -> None:
@@ -122,6 +125,7 @@ def test_a_watch_of_tables_sends_columns_once(api: Any, watcher: Any, maps: str,
     assert second["object"]["rows"][0]["cells"][0] == "b"
 
 
+@pytest.mark.local_only("trouble on demand")
 def test_an_outdated_revision_ends_the_watch_with_expired(api: Any, watcher: Any, maps: str) -> None:
     since = revision(api, maps)
     assert api.post(FAULTS, {"expire_history": True}).status_code == 200
@@ -133,6 +137,7 @@ def test_an_outdated_revision_ends_the_watch_with_expired(api: Any, watcher: Any
     assert status["message"].startswith(f"too old resource version: {since} (")
 
 
+@pytest.mark.local_only("trouble on demand")
 def test_watches_can_be_dropped_and_continued(api: Any, watcher: Any, maps: str, config_map: Maker) -> None:
     since = revision(api, maps)
     with watcher.watch(maps, resourceVersion=since) as events:
@@ -143,6 +148,7 @@ def test_watches_can_be_dropped_and_continued(api: Any, watcher: Any, maps: str,
         assert brief(next(events)) == ("ADDED", "meanwhile")
 
 
+@pytest.mark.local_only("trouble on demand")
 def test_errors_and_delays_can_be_injected_and_cleared(api: Any, maps: str, config_map: Maker) -> None:
     wish = {"fail": {"status": 429, "count": 2, "verb": "create", "resource": "configmaps"}}
     assert api.post(FAULTS, wish).json()["pending"][0]["count"] == 2
@@ -158,6 +164,7 @@ def test_errors_and_delays_can_be_injected_and_cleared(api: Any, maps: str, conf
     assert api.post(FAULTS, {"fial": {}}).status_code == 400
 
 
+@pytest.mark.local_only("trouble on demand")
 def test_an_answer_can_be_lost_after_the_work_was_done(api: Any, maps: str, config_map: Maker) -> None:
     api.post(FAULTS, {"lose": {"verb": "create", "resource": "configmaps"}})
     with pytest.raises(httpx.RemoteProtocolError):
@@ -170,11 +177,13 @@ def test_an_answer_can_be_lost_after_the_work_was_done(api: Any, maps: str, conf
     assert api.post(FAULTS, {"clear": True}).json()["pending"] == []
 
 
+@pytest.mark.local_only("trouble on demand")
 def test_only_an_administrator_reaches_the_faults(service: Any) -> None:
-    user = service.user("ada-token")
+    user = service.user(service.tokens["ada"])
     assert user.post(FAULTS, {"drop_watches": True}).status_code == 403
 
 
+@pytest.mark.local_only("looks inside")
 def test_a_client_that_leaves_takes_its_watch_along(
     service: Any, watcher: Any, maps: str, config_map: Maker
 ) -> None:

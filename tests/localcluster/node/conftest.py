@@ -1,5 +1,15 @@
 """One cluster for all tests of this folder; each test uses names of its own."""
 
-from tests.localcluster_fixture import shared_cluster
+from collections.abc import Iterator
 
-__all__ = ["shared_cluster"]
+import pytest
+
+from tests.backends import Backend
+from tests.localcluster_fixture import LocalCluster
+
+
+@pytest.fixture(scope="package")
+def shared_cluster(backend: Backend) -> Iterator[LocalCluster]:
+    made = backend.start()
+    yield made
+    made.stop()
