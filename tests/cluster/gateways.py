@@ -69,7 +69,12 @@ class Gateway:
     def cut(self, *, up: bool) -> None:
         """End every connection at once; with ``up`` False new ones are refused from now on."""
         self.up = up
-        self._loop.call_soon_threadsafe(lambda: [writer.transport.abort() for writer in self._writers])
+
+        def abort() -> None:
+            for writer in self._writers:
+                writer.transport.abort()
+
+        self._loop.call_soon_threadsafe(abort)
 
     def stop(self) -> None:
         async def end() -> None:
