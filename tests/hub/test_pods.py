@@ -80,7 +80,7 @@ def test_a_placeholder_nobody_fills_in_never_reaches_the_cluster(stories: Storie
     assert status == 400 and "placeholder" in text
 
 
-PROFILES = [
+PROFILES: list[dict[str, Any]] = [
     {"slug": "cpu", "display_name": "No GPU", "default": True},
     {
         "slug": "gpu-new",

@@ -373,7 +373,8 @@ def test_forty_people_share_eight_devices(stories: Stories, cluster: LocalCluste
 def test_a_lost_answer_makes_no_second_claim(stories: Stories, cluster: LocalCluster) -> None:
     async def story() -> None:
         one = spawner("jil")
-        ask, lost = one.server_claims._api, []
+        ask = one.server_claims._api
+        lost: list[Any] = []
 
         async def losing(method: str, *args: Any, **more: Any) -> Any:
             answer = await ask(method, *args, **more)

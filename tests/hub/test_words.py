@@ -131,8 +131,8 @@ def test_the_charge_is_that_of_quota() -> None:
     assert charge({"requests": [exactly(allocationMode="All")]}) == 32
     several = {"name": "gpu", "firstAvailable": [{"name": "1", "count": 1}, {"name": "2", "count": 4}]}
     assert charge({"requests": [several]}) == 4
-    results = {"status": {"allocation": {"devices": {"results": [{}, {}]}}}, "spec": {}}
-    assert devices_of(results) == 2
+    allocated: dict[str, Any] = {"status": {"allocation": {"devices": {"results": [{}, {}]}}}, "spec": {}}
+    assert devices_of(allocated) == 2
 
 
 def claim(name: str, **metadata: Any) -> dict[str, Any]:
