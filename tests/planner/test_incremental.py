@@ -14,7 +14,7 @@ from tests.allocator.clusters import classes, cluster, wanted
 
 from .build import NVIDIA_CLASS, adds_up, device, device_class, h100, node, slice_of
 
-ASKED = [
+ASKED: list[dict[str, Any]] = [
     {"tier": "gpu"},
     {"tier": "gpu", "vram": "20GB", "count": 2},
     {"tier": "gpu", "near": [{"tier": "nic"}], "align": "example.com/root"},

@@ -92,6 +92,7 @@ def test_an_admin_tier_narrows_its_class() -> None:
     entry = next(one for one in inventory.tiers([tier]) if one["name"] == "hopper")
     assert (entry["devices"], entry["device_class"], entry["display_name"]) == (2, "any", "Hopper")
     plan = inventory.plan({"tier": "hopper"}, tiers=[tier])
+    assert plan.claim is not None
     assert plan.claim["spec"]["devices"]["requests"][0]["exactly"]["deviceClassName"] == "any"
     assert plan.counts["matching"] == 2
     assert plan.requirement == {"tier": "hopper"}
@@ -100,6 +101,7 @@ def test_an_admin_tier_narrows_its_class() -> None:
 def test_conditions_of_an_admin_tier_hold_in_alternatives_too() -> None:
     tier = {"name": "hopper", "device_class": "any", "requirement": {"where": ["1 == 1"], "vram": "40GB"}}
     plan = lab().plan({"tier": "any", "or_else": [{"tier": "hopper", "where": "2 == 2"}]}, tiers=[tier])
+    assert plan.claim is not None
     alternative = plan.claim["spec"]["devices"]["requests"][0]["firstAvailable"][1]
     expressions = [one["cel"]["expression"] for one in alternative["selectors"]]
     assert expressions[-2:] == ["1 == 1", "2 == 2"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from typing import Any
 
 import pytest
 
@@ -10,6 +11,7 @@ from jupyter_dra.planner import Inventory
 
 from .build import (
     NVIDIA_CLASS,
+    Json,
     a100,
     adds_up,
     claim,
@@ -27,11 +29,11 @@ from .build import (
 EXAMPLE = 'device.driver == "gpu.example.com"'
 
 
-def example_class(name: str = "gpu.example.com") -> dict:
+def example_class(name: str = "gpu.example.com") -> Json:
     return device_class(name, EXAMPLE)
 
 
-def example_slice(where: str, *names: str, **fields: object) -> dict:
+def example_slice(where: str, *names: str, **fields: Any) -> Json:
     return slice_of(where, [device(name, **fields) for name in names], driver="gpu.example.com")
 
 
@@ -233,7 +235,7 @@ def test_network_devices_are_counted_for_every_node_that_reaches_them() -> None:
     assert [entry["matching"] for entry in plan.nodes] == [4, 4]
 
 
-def island(count: int, requests: int, in_one: bool) -> tuple[Inventory, dict]:
+def island(count: int, requests: int, in_one: bool) -> tuple[Inventory, Json]:
     devices = [device(f"gpu-{n:02}", island=n % 2) for n in range(count)]
     inventory = Inventory.from_objects([example_class(), slice_of("node-a", devices, "gpu.example.com")])
     if in_one:
