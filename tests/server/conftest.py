@@ -38,7 +38,7 @@ def cluster_options() -> dict[str, str]:
     return {"kubeconfig": "/nowhere/kubeconfig"}
 
 
-@pytest.fixture
+@pytest.fixture  # type: ignore[no-redef]  # takes the place of pytest_jupyter's
 def jp_server_config(cluster_options: dict[str, str]) -> dict[str, Any]:
     return {"ServerApp": {"jpserver_extensions": {"jupyter_dra": True}}, "DRAExtension": cluster_options}
 

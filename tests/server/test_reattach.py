@@ -68,7 +68,8 @@ class Service:
     """Stands for the session service: what it knows, and what it was asked to take over."""
 
     def __init__(self, **answers: Any) -> None:
-        self.answers, self.taken = answers, []
+        self.answers = answers
+        self.taken: list[Any] = []
 
     async def get(self, session_id: str) -> Any:
         answer = self.answers[session_id.replace("-", "_")]

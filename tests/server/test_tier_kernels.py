@@ -84,6 +84,7 @@ async def test_opening_a_foreign_notebook_takes_no_device_until_it_is_allowed(
     for _ in range(2):  # opened, then restored with the workspace
         with pytest.raises(HTTPClientError) as caught:
             await start(jp_fetch, tier_kernel)
+        assert caught.value.response is not None
         assert "nothing was started" in caught.value.response.body.decode()
     assert not cluster.list("resourceclaims")
     Consents(data_folder(os.environ, Path.home())).allow(str(jp_root_dir / "train.ipynb"), tier_kernel)
