@@ -55,7 +55,10 @@ def test_the_mended_manifests_apply_and_the_pod_gets_a_large_gpu(local_cluster: 
     local_cluster.wait_for_pod("vllm-inference")
     local_cluster.kubectl("delete", "pod", "vllm-inference", "--wait=true", "--timeout=30s")
     local_cluster.wait(
-        lambda: not local_cluster.get("resourceclaims", "vllm-gpu-claim")["status"].get("allocation")
+        lambda: (
+            (left := local_cluster.get("resourceclaims", "vllm-gpu-claim"))
+            and not left["status"].get("allocation")
+        )
     )
 
 

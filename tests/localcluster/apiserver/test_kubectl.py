@@ -156,16 +156,16 @@ def test_describe_pods_claims_nodes_and_more(
     kubectl: Kubectl, service: Any, pod: Maker, claim: Maker
 ) -> None:
     kubectl.ok("create", "-f", "-", given=[pod("p"), claim("c")])
+    value = service.admin.get(f"/api/v1/namespaces/{kubectl.namespace}/pods/p").json()
+    uid = value["metadata"]["uid"]
     event = {
         "metadata": {"name": "p.1"},
-        "involvedObject": {"kind": "Pod", "namespace": kubectl.namespace, "name": "p"},
+        "involvedObject": {"kind": "Pod", "namespace": kubectl.namespace, "name": "p", "uid": uid},
         "reason": "FailedScheduling",
         "message": "0/1 nodes are available",
         "type": "Warning",
         "lastTimestamp": "2026-01-01T00:00:00Z",
     }
-    value = service.admin.get(f"/api/v1/namespaces/{kubectl.namespace}/pods/p").json()
-    event["involvedObject"]["uid"] = value["metadata"]["uid"]
     assert service.admin.post(f"/api/v1/namespaces/{kubectl.namespace}/events", event).status_code == 201
     text = kubectl.ok("describe", "pod", "p")
     assert "0/1 nodes are available" in text

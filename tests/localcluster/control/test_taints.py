@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -18,7 +19,7 @@ def l4_cluster(tmp_path: Path) -> Iterator[LocalCluster]:
     cluster.stop()
 
 
-def rule(name: str, effect: str, pool: str, device: str) -> dict:
+def rule(name: str, effect: str, pool: str, device: str) -> dict[str, Any]:
     return {
         "apiVersion": "resource.k8s.io/v1",
         "kind": "DeviceTaintRule",
@@ -145,7 +146,7 @@ def test_a_node_whose_object_was_deleted_registers_again(tmp_path: Path) -> None
         cluster.stop()
 
 
-def eviction(cluster: LocalCluster, rule_name: str) -> dict:
+def eviction(cluster: LocalCluster, rule_name: str) -> dict[str, Any]:
     status = (cluster.get("devicetaintrules", rule_name) or {}).get("status") or {}
     return dict(
         next(

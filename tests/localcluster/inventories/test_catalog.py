@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -43,7 +44,7 @@ def test_the_default_is_small_and_mixed() -> None:
 
 
 def test_the_default_has_no_pool_that_breaks_requests_for_all() -> None:
-    pools: dict[tuple[str, str], list[dict]] = {}
+    pools: dict[tuple[str, str], list[dict[str, Any]]] = {}
     for item in load([]).slices:
         pools.setdefault((item["spec"]["driver"], item["spec"]["pool"]["name"]), []).append(
             item["spec"]["pool"]
@@ -55,10 +56,10 @@ def test_the_default_has_no_pool_that_breaks_requests_for_all() -> None:
 
 def test_a_dump_of_a_cluster_is_an_inventory(tmp_path: Path) -> None:
     packaged = load(["l4"])
-    dump = {"apiVersion": "v1", "kind": "List", "items": [*packaged.slices, *packaged.classes[:1]]}
-    dump["items"][0]["metadata"]["resourceVersion"] = "17"
+    items = [*packaged.slices, *packaged.classes[:1]]
+    items[0]["metadata"]["resourceVersion"] = "17"
     path = tmp_path / "dump.yaml"
-    path.write_text(yaml.safe_dump(dump))
+    path.write_text(yaml.safe_dump({"apiVersion": "v1", "kind": "List", "items": items}))
     found = load([str(path)])
     assert found.node_names() == ["l4-0", "l4-1", "l4-2"]
     assert [item["metadata"]["name"] for item in found.classes] == ["gpu.nvidia.com"]

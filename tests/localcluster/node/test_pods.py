@@ -6,6 +6,7 @@ import json
 import os
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,8 +15,9 @@ from tests.localcluster_fixture import LocalCluster, pod_manifest
 PYTHON = ("python", "-c")
 
 
-def state_of(cluster: LocalCluster, pod: str, phase: str) -> dict:
-    return cluster.wait_for_pod(pod, phase)["status"]["containerStatuses"][0]["state"]
+def state_of(cluster: LocalCluster, pod: str, phase: str) -> dict[str, Any]:
+    state: dict[str, Any] = cluster.wait_for_pod(pod, phase)["status"]["containerStatuses"][0]["state"]
+    return state
 
 
 def log_of(cluster: LocalCluster, pod: str) -> str:
@@ -200,7 +202,7 @@ def test_what_a_program_started_ends_with_it(shared_cluster: LocalCluster) -> No
 def test_a_container_that_always_restarts_backs_off_and_counts(shared_cluster: LocalCluster) -> None:
     shared_cluster.apply(pod_manifest("loops", *PYTHON, "raise SystemExit(1)", restartPolicy="Always"))
 
-    def backing_off() -> dict | None:
+    def backing_off() -> dict[str, Any] | None:
         status = (shared_cluster.get("pods", "loops") or {}).get("status") or {}
         first = (status.get("containerStatuses") or [{}])[0]
         waiting = first.get("state", {}).get("waiting") or {}
