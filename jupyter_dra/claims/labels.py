@@ -21,6 +21,8 @@ REPLACES = PREFIX + "replaces"
 """On a kernel pod: the pod whose kernel it takes over."""
 LEASE_ENDS = PREFIX + "lease-ends"
 """On a claim of ours: when it is expected back, for those who wait."""
+STOPPED_BY = PREFIX + "stopped-by"
+"""On a pod that an administrator stops: JSON ``{"by", "because"}``, for its owner to read."""
 SEAL = PREFIX + "seal"
 
 DISPLAY_NAME = PREFIX + "display-name"

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from ..claims import labels
 from ..errors import DRAError
 
 _WORDS: Mapping[str, tuple[str, str]] = {
@@ -89,22 +90,43 @@ class Reason:
     detail: str | None = None
     params: Mapping[str, Any] = field(default_factory=dict)
 
+    def in_words(self) -> str:
+        """Message, the cluster's own text, and the next step, for logs and terminals."""
+        return " ".join(part for part in (self.message, self.detail, self.next_step) if part)
+
 
 def reason(code: str, *, detail: str | None = None, exit_code: int | None = None, **params: Any) -> Reason:
     """The reason for an end code, in our words; ``detail`` is kept beside them."""
     message, next_step = _WORDS[code]
     shown = detail[:1000] if detail else None
     values = {**params, **({"detail": shown} if shown else {})}
-    return Reason(code, message, next_step, exit_code, shown, values)
+    return Reason(code, _in_full(code, message, exit_code, params), next_step, exit_code, shown, values)
+
+
+def _in_full(code: str, message: str, exit_code: int | None, params: Mapping[str, Any]) -> str:
+    """The sentence with what is known about this very case."""
+    if code == "out-of-memory" and params.get("host_memory"):
+        return (
+            f"The kernel used more than its {params['host_memory']} of host memory and was ended; this is the "
+            "node's memory, not the device's."
+        )
+    if code == "crashed" and params.get("signal"):
+        return f"The kernel crashed (signal {params['signal']})."
+    if code in ("crashed", "exited") and exit_code:
+        return f"The kernel ended with exit code {exit_code}."
+    return message
 
 
 def reason_of_pod(pod: Mapping[str, Any]) -> Reason | None:
     """Why a pod ended or is ending, from its status; None while it is well."""
     status = pod.get("status") or {}
+    ordered = _ordered(pod)
+    if ordered is not None:
+        return ordered
     disrupted = _disruption(status)
     container = _container(status)
     finished = (container.get("state") or {}).get("terminated")
-    told = _told(finished)
+    told = _told(finished, pod)
     phase = status.get("phase")
     if phase not in ("Failed", "Succeeded") and not finished:
         return disrupted
@@ -134,6 +156,19 @@ def reason_of_pod(pod: Mapping[str, Any]) -> Reason | None:
     return reason("crashed", detail=detail, exit_code=exit_code, **_signal(exit_code))
 
 
+def _ordered(pod: Mapping[str, Any]) -> Reason | None:
+    """Who deletes a pod may say why (`custody.stop_as_admin`); a word for people, it proves nothing."""
+    meta = pod.get("metadata") or {}
+    if not meta.get("deletionTimestamp"):
+        return None
+    try:
+        told = json.loads((meta.get("annotations") or {})[labels.STOPPED_BY])
+        by, text = str(told["by"])[:100], str(told.get("because") or "")[:500]
+    except (KeyError, ValueError, TypeError):
+        return None
+    return reason("stopped-by-admin", detail=text or None, by=by)
+
+
 def _container(status: Mapping[str, Any]) -> Mapping[str, Any]:
     found = status.get("containerStatuses") or []
     return found[0] if found else {}
@@ -147,7 +182,7 @@ def _disruption(status: Mapping[str, Any]) -> Reason | None:
     return None
 
 
-def _told(finished: Mapping[str, Any] | None) -> Reason | None:
+def _told(finished: Mapping[str, Any] | None, pod: Mapping[str, Any]) -> Reason | None:
     """What podside wrote as its termination message; data from the pod, so only known codes count."""
     if not finished:
         return None
@@ -169,7 +204,9 @@ def _told(finished: Mapping[str, Any] | None) -> Reason | None:
             code = "out-of-memory"
         exit_code = finished.get("exitCode")
         signal = death.get("signal")
-        extra = {"signal": str(signal)[:20]} if code == "crashed" and signal else {}
+        extra: dict[str, Any] = {"signal": str(signal)[:20]} if code == "crashed" and signal else {}
+        if code == "out-of-memory":
+            extra = _memory(pod)
         return reason(code, detail=str(value.get("message") or "")[:500], exit_code=exit_code, **extra)
     except (ValueError, KeyError, TypeError, AttributeError):
         return None

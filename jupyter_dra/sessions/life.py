@@ -18,7 +18,6 @@ from .live import LiveKernel, LiveSession
 from .making import Context, remember
 from .pods import read_secret, secret_name
 from .reading import successor_of
-from .record import Ended
 from .registry import Registry
 from .release import pod_gone, release_kernel, release_session
 from .rightsize import right_size
@@ -31,6 +30,8 @@ log = logging.getLogger(__name__)
 LEASE_PATIENCE = 15.0
 """Seconds podside gets to end a session by itself before we do."""
 CLOSE_PATIENCE = 30.0
+LOGGED = frozenset({"crashed", "exited", "launch-timeout"})
+"""Ends of which the last lines of the log are kept: the pod and its log go away."""
 LOG_LINES, LOG_BYTES, LOG_PATIENCE = 20, 8192, 3.0
 
 
@@ -151,7 +152,8 @@ def finish(ctx: Context, session: LiveSession, why: Reason, by: str | None = Non
     """Begin to end the session; the first reason counts."""
     if session.releasing is not None:
         return
-    session.ending, session.ended_by = why, by
+    session.ending, session.ended_by, session.ending_at = why, by or why.params.get("by"), ctx.clock()
+    log.info("Session %s is given back (%s): %s", session.id, why.code, why.in_words())
     session.fail_step()
     session.wait = None
     session.set_state("releasing")
@@ -159,19 +161,11 @@ def finish(ctx: Context, session: LiveSession, why: Reason, by: str | None = Non
 
 
 async def _release(ctx: Context, session: LiveSession, why: Reason) -> None:
-    at = ctx.clock()
+    ended = session.ending_record()
+    assert ended is not None
     await cancel([*(kernel.task for kernel in session.placed), *session.handovers.values()])
-    ended = Ended(
-        at=at,
-        code=why.code,
-        message=why.message,
-        exit_code=why.exit_code,
-        by=session.ended_by,
-        params=why.params,
-        next_step=why.next_step,
-    )
-    remember(ctx, session, ended=ended.as_dict(), ended_at=at)
-    if why.code == "crashed":
+    remember(ctx, session, ended=ended.as_dict(), ended_at=ended.at)
+    if why.code in LOGGED:
         ended = replace(ended, params={**ended.params, "last_lines": await _last_lines(ctx, session)})
     for kernel in session.kernels:
         kernel.reason = kernel.reason or why
@@ -183,11 +177,11 @@ async def _release(ctx: Context, session: LiveSession, why: Reason) -> None:
     session.state = "ended"
     session.right_size = await _right_size(ctx, session)
     shown = session.record().as_dict()
-    remember(ctx, session, ended=session.ended.as_dict(), ended_at=at, shown=shown)
+    remember(ctx, session, ended=session.ended.as_dict(), ended_at=ended.at, shown=shown)
     ctx.inventory.forget(session.id)
     session.changed("ended", code=why.code)
     session.finished.set()
-    log.info("Session %s ended (%s): %s %s", session.id, why.code, why.message, why.next_step or "")
+    log.info("Session %s ended: %s", session.id, why.code)
 
 
 async def _right_size(ctx: Context, session: LiveSession) -> dict[str, Any] | None:

@@ -114,6 +114,7 @@ class LiveSession:
     """Everything that changes about one session; `record` is its value now.
 
     Attributes:
+        requirement, asked: with the tier's defaults, and as the user asked (None: the same).
         spare: pods of handovers without a kernel to show: those that wait to take over, and those that leave.
         handovers: moves to another pod that are under way, by kernel id.
         idle_by: ``kernel`` where the kernels' activity is enough to call a device idle whose use is not known.
@@ -129,6 +130,7 @@ class LiveSession:
     lease: Lease
     emit: Callable[[SessionEvent], None] = field(repr=False)
     clock: Callable[[], float] = field(repr=False)
+    asked: Requirement | None = None
     claim_name: str | None = None
     template: str | None = None
     claim: Made | None = None
@@ -151,6 +153,7 @@ class LiveSession:
     ended: Ended | None = None
     ending: Reason | None = None
     ended_by: str | None = None
+    ending_at: float | None = None
     simulated: bool = False
     idle_by: str = "device"
     lease_moved: bool = False
@@ -225,6 +228,13 @@ class LiveSession:
         self.steps[step.code] = step
         self.changed("step", step=step)
 
+    def shown_requirement(self) -> dict[str, Any]:
+        """What was asked for, as it may be shown and kept: values of ``env`` are masked (threat T18)."""
+        value = (self.asked or self.requirement).as_dict()
+        if value.get("env"):
+            value["env"] = dict.fromkeys(value["env"], "***")
+        return value
+
     def note(self, event: str, kernel: LiveKernel | None = None, **params: Any) -> None:
         """Add a line to the session's history, which keeps the newest fifty."""
         whose = {"kernel": kernel.id} if kernel is not None else {}
@@ -246,6 +256,14 @@ class LiveSession:
         )
         self.lease_moved = waited > WAITED
 
+    def ending_record(self) -> Ended | None:
+        """Why it is being given back, before that is done; None while it lives."""
+        why, at = self.ending, self.ending_at
+        if why is None or at is None:
+            return None
+        by, step = self.ended_by, why.next_step
+        return Ended(at, why.code, why.message, why.exit_code, by, why.params, next_step=step)
+
     def _price(self) -> dict[str, Any] | None:
         """Per hour and until now; the devices are held from their allocation until they are back."""
         since = self.steps["allocated"].ended_at
@@ -262,7 +280,7 @@ class LiveSession:
             namespace=self.namespace,
             user=self.user,
             server=self.server,
-            requirement=shown_requirement(self.requirement),
+            requirement=self.shown_requirement(),
             claim_name=self.claim_name,
             made_by_us=self.made_by_us,
             created_at=self.created_at,
@@ -285,7 +303,7 @@ class LiveSession:
             right_size=self.right_size,
             ready_at=self.ready_at,
             launch_until=self.kernels[0].launch_until if self.kernels and not self.ready_at else None,
-            ended=self.ended,
+            ended=self.ended or self.ending_record(),
             simulated=self.simulated,
             lost_fields=self.lost_fields,
             history=tuple(self.history),
@@ -293,9 +311,3 @@ class LiveSession:
         )
 
 
-def shown_requirement(requirement: Requirement) -> dict[str, Any]:
-    """The requirement as it may be shown and kept: values of ``env`` are masked (threat T18)."""
-    value = requirement.as_dict()
-    if value.get("env"):
-        value["env"] = dict.fromkeys(value["env"], "***")
-    return value

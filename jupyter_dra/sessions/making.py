@@ -16,7 +16,7 @@ from ..cluster import KubeClient, Reach, dropped_fields, ensure_created
 from .caches import Caches
 from .identity import Identity
 from .inventory import InventoryFeed
-from .live import LiveKernel, LiveSession, Made, shown_requirement
+from .live import LiveKernel, LiveSession, Made
 from .pods import MADE_CLAIM, PodRequest, build_pod, build_secret, secret_name
 from .policy import LOCAL_IMAGE, SessionPolicy
 from .ports import PodRuntime
@@ -71,7 +71,7 @@ def session_annotations(ctx: Context, session: LiveSession) -> dict[str, str]:
         labels.NAME: session.name,
         labels.USER: session.user,
         labels.SERVER: session.server,
-        labels.REQUIREMENT: json.dumps(shown_requirement(session.requirement)),
+        labels.REQUIREMENT: json.dumps(session.shown_requirement()),
         CREATED: str(int(session.created_at)),
         MADE_CLAIM: "true" if session.made_by_us else "false",
     }
@@ -184,7 +184,7 @@ def pod_facts(session: LiveSession, kernel: LiveKernel) -> dict[str, Any]:
         "name": session.name,
         "claim": session.claim_name,
         "namespace": session.namespace,
-        "requirement": shown_requirement(session.requirement),
+        "requirement": session.shown_requirement(),
         "kernel_id": kernel.id,
         "pod": kernel.pod_name,
         "image": kernel.image,
@@ -236,7 +236,7 @@ def remember(ctx: Context, session: LiveSession, **more: Any) -> None:
         "created_at": session.created_at,
         "ready_at": session.ready_at,
         "wait_until": session.wait_until,
-        "requirement": shown_requirement(session.requirement),
+        "requirement": session.shown_requirement(),
         "claim": {
             "name": session.claim_name,
             "uid": claim.uid if claim else None,

@@ -25,6 +25,7 @@ class Progress:
     failure: Reason | None = None
     waiting_text: str | None = None
     gate: Gate | None = None
+    node_ready: bool = True
     params: Mapping[str, Any] = field(default_factory=dict)
 
 
@@ -77,6 +78,15 @@ def progress(
         failure=failure,
         waiting_text=waiting_text,
         gate=gate_of(pod, events),
+        node_ready=not (running and _says_no(status, "Ready")),
+    )
+
+
+def _says_no(status: Mapping[str, Any], condition: str) -> bool:
+    """Our pods have no probes: one that runs and is not ready is on a node that does not answer."""
+    return any(
+        one.get("type") == condition and one.get("status") == "False"
+        for one in status.get("conditions") or ()
     )
 
 

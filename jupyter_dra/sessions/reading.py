@@ -10,6 +10,7 @@ from typing import Any
 from ..claims import Requirement, labels
 from ..errors import DRAError
 from .charging import charge_of_claim
+from .endings import reason_of_pod
 from .live import LiveKernel, LiveSession, Made
 from .making import CREATED, KERNEL_NOTE, Context
 from .pods import MADE_CLAIM, secret_name
@@ -85,6 +86,8 @@ def read_session(ctx: Context, session_id: str, pods: list[Object], claim: Objec
         session.simulated = any(device.facts.get("simulated") for device in session.devices)
     session.prices = Prices.from_dict(stored.get("prices"))
     session.state = _state(pods, claim)
+    if session.state == "releasing" and pods:
+        session.ending, session.ending_at = reason_of_pod(pods[-1]), _over_since(pods[-1])
     session.ready_at = stored.get("ready_at") or _running_since(pods)
     session.steps.update(_steps(session, pods, claim))
     own = [*pods, *([claim] if session.claim is not None and claim is not None else [])]
@@ -238,6 +241,12 @@ def _running_since(pods: list[Object]) -> float | None:
         if running.get("startedAt"):
             return epoch(running["startedAt"])
     return None
+
+
+def _over_since(pod: Object) -> float | None:
+    states = (pod.get("status") or {}).get("containerStatuses") or [{}]
+    finished = ((states[0].get("state") or {}).get("terminated") or {}).get("finishedAt")
+    return epoch(finished) or epoch(pod["metadata"].get("deletionTimestamp"))
 
 
 def _steps(session: LiveSession, pods: list[Object], claim: Object | None) -> dict[str, Step]:

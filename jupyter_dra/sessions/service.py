@@ -231,7 +231,7 @@ class Sessions:
         wish = requirement if isinstance(requirement, Requirement) else Requirement.from_dict(requirement)
         ctx = await self._context()
         terms = await terms_of(ctx, wish)
-        wish = with_defaults(wish, terms)
+        asked, wish = wish, with_defaults(wish, terms)
         lease = lease_of(wish, ctx.policy, terms, now=ctx.clock())
         image = wish.image or default_image(ctx)
         check_policy(wish, ctx.policy, image)
@@ -247,7 +247,7 @@ class Sessions:
         held = {one.id: one.charge for one in self._registry.living}
         check_limits(charge, ctx.policy, {**elsewhere, **held})
         session = new_session(ctx, wish, lease, name=name, notebook=notebook)
-        session.idle_by = idle_by or ctx.policy.idle_by
+        session.asked, session.idle_by = asked, idle_by or ctx.policy.idle_by
         session.force, session.charge = force, charge
         session.wait_until = None if wait is None else session.created_at + wait
         first = new_kernel(session, kernel, kernel_id=kernel_id, notebook=notebook, image=image, cwd=cwd)

@@ -46,6 +46,7 @@ class _Follower:
         self.silent_since: float | None = None
         self.reader: asyncio.Task[None] | None = None
         self.lease_text: str | None = None
+        self.node_ready = True
 
     async def close(self) -> None:
         if self.reader is not None:
@@ -62,6 +63,7 @@ class _Follower:
                 self.session.devices = now.devices
                 self.session.changed("state")
             self._read_lease()
+            self._watch_node(now.node_ready)
             if now.failure is not None:
                 return self._why(now.failure)
             over = self._over()
@@ -74,6 +76,14 @@ class _Follower:
                     await self.session.touched.wait()
             except TimeoutError:
                 pass
+
+    def _watch_node(self, ready: bool) -> None:
+        """Say that the node fell silent as soon as the cluster says so; whether it comes back is open for minutes."""
+        if ready == self.node_ready:
+            return
+        self.node_ready = ready
+        self._note("node-ready" if ready else "node-not-ready")
+        self._state("idle" if ready else "unreachable")
 
     def _read_lease(self) -> None:
         """Another process of this user may have extended the lease: the sealed annotation tells."""
@@ -179,6 +189,8 @@ class _Follower:
         remember(self.ctx, self.session)
 
     def _activity(self, state: str, at: float | None) -> None:
+        if not self.node_ready:
+            return
         set_activity(self.session, self.kernel, state, at or self.ctx.clock())
 
     def _state(self, state: str) -> None:

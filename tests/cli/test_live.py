@@ -52,8 +52,21 @@ def test_a_session_from_the_shell(live: Command, shared_cluster: LocalCluster) -
         stopped = live("stop", session_id)
     assert (stopped.status, "ended" in stopped.out) == (0, True)
     shared_cluster.wait_gone("resourceclaims", session_id)
-    assert live("describe", session_id).status == 1
+    assert "You stopped the session." in live("describe", session_id).out
     assert live("sessions").out.strip() == "You hold no device."
+
+
+def test_an_administrator_ends_a_session_and_its_owner_reads_why(
+    live: Command, shared_cluster: LocalCluster
+) -> None:
+    session_id = live("launch", "--tier", "small-gpu", "-o", "json").json["id"]
+    assert live("stop", session_id, "--because", "noon").status != 0
+    before = shared_cluster.get("pods", f"{session_id}-0")
+    assert before is not None
+    stopped = live("stop", session_id, "--as-admin", "--because", "maintenance at noon", "-o", "json")
+    assert stopped.json["sessions"][0]["state"] == "releasing"
+    shared_cluster.wait_gone("resourceclaims", session_id)
+    assert live("stop", "nobody-abcde", "--as-admin").status == 1
 
 
 @pytest.mark.parametrize(

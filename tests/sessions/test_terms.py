@@ -154,7 +154,9 @@ def test_a_session_of_a_tier_has_its_terms_its_price_and_its_limits(place: Place
     service = place.service(tiers=(LAB,))
     session_id = launched(service, {"tier": "lab", "count": 2})
     record = shown(service, session_id)
-    assert record["requirement"]["cpu"] == "2"
+    assert record["requirement"] == {"tier": "lab", "count": 2}, "what was asked, without the defaults"
+    limits = place.object("pods", f"{session_id}-0")["spec"]["containers"][0]["resources"]["limits"]
+    assert limits["cpu"] == "2"
     assert record["lease"]["idle_limit_seconds"] == 600
     assert record["price"]["amount"] == "7200"
     with pytest.raises(ConflictError) as beyond:

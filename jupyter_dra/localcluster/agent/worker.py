@@ -35,6 +35,7 @@ from jupyter_dra.localcluster.recorder import now_text
 log = logging.getLogger(__name__)
 
 _RETRY_FIRST, _RETRY_LONGEST = 0.05, 2.0
+_TELL_AGAIN = 1.0
 _FIRST_STATUS_AFTER = 0.05
 _PROJECTED_REFRESH = 60.0
 _DEADLINE_TEXT = "Pod was active on the node longer than the specified deadline"
@@ -203,7 +204,8 @@ class PodWorker:
         return bool(self.pod["spec"].get("hostNetwork"))
 
     async def _until_ready(self, step: Callable[[], Awaitable[None]], reason: str, prefix: str) -> None:
-        delay, told = _RETRY_FIRST, ""
+        """Try a step until it works; what hinders it is told again every second, as the kubelet does at each sync."""
+        delay, told, told_at = _RETRY_FIRST, "", 0.0
         while True:
             self._changed.clear()
             try:
@@ -212,8 +214,8 @@ class PodWorker:
             except ClusterError as error:
                 log.debug("Pod %s waits for the API server: %s", self.pod["metadata"]["name"], error)
             except DRAError as error:
-                if str(error) != told:
-                    told = str(error)
+                if str(error) != told or time.monotonic() - told_at >= _TELL_AGAIN:
+                    told, told_at = str(error), time.monotonic()
                     self.event("Warning", reason, prefix + told)
             try:
                 async with asyncio.timeout(delay):
