@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Mapping
-from typing import Any, cast
+from typing import Any
 
 from jupyter_client.connect import KernelConnectionInfo
 
@@ -51,7 +51,7 @@ class HeldKernel:
         self._following: asyncio.Task[None] | None = None
         self._news = False
 
-    async def open(self) -> dict[str, Any]:
+    async def open(self) -> KernelConnectionInfo:
         """Open the endpoints and follow the session; returns the connection info for Jupyter."""
         await self.relay.open()
         self._point(self._handle)
@@ -99,7 +99,7 @@ class HeldKernel:
             self._point(handle)
         self._handle = handle
         if moved and self._on_moved is not None:
-            self._on_moved(cast(KernelConnectionInfo, self.relay.connection_info()))
+            self._on_moved(self.relay.connection_info())
 
     async def control(self) -> PodControl:
         """The connection to podside now; raises SessionEnded or ClusterError."""

@@ -15,7 +15,7 @@ import signal
 from collections.abc import Coroutine, Mapping
 from dataclasses import fields
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 from jupyter_client.connect import KernelConnectionInfo
 from jupyter_client.provisioning.provisioner_base import KernelProvisionerBase
@@ -243,7 +243,7 @@ class DRAProvisioner(KernelProvisionerBase):
         self._held = held
         if self._own:
             atexit.register(self._at_exit)
-        return cast(KernelConnectionInfo, info)
+        return info
 
     async def _undo(self, begun: str | None) -> None:
         """A failed launch gets no cleanup call: end what we began, and leave no thread behind."""

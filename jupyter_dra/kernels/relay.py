@@ -14,7 +14,9 @@ import socket
 import tempfile
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any
+from typing import Any, cast
+
+from jupyter_client.connect import KernelConnectionInfo
 
 from ..errors import DRAError, RefusedError
 from ..sessions.ports import Target
@@ -139,7 +141,7 @@ class Relay:
             except FileExistsError:
                 continue
 
-    def connection_info(self) -> dict[str, Any]:
+    def connection_info(self) -> KernelConnectionInfo:
         """What a connection file holds: our endpoints with the kernel's keys (``key`` as bytes).
 
         Raises RefusedError where the endpoints are ports and the kernel does not encrypt.
@@ -148,13 +150,13 @@ class Relay:
             raise RuntimeError("the relay has no target yet")
         keys = self._dialer.credentials.message_keys()
         self._refuse_plain_tcp(self._dialer.credentials)
-        info: dict[str, Any] = {
+        info = {
             "transport": "tcp" if self.tcp else "ipc",
             "ip": "127.0.0.1" if self.tcp else f"{self._folder}/k",
             **keys,
+            **{f"{channel}_port": port for channel, port in self._ports.items()},
         }
-        info.update({f"{channel}_port": port for channel, port in self._ports.items()})
-        return info
+        return cast(KernelConnectionInfo, info)
 
     def _refuse_plain_tcp(self, credentials: PodCredentials) -> None:
         if self.tcp and not credentials.curve:

@@ -60,7 +60,7 @@ def kernel_of(service: Sessions, session_id: str) -> Iterator[BlockingKernelClie
 
     relay = service.loop.call(open_relay())
     client = BlockingKernelClient()
-    client.load_connection_info(relay.connection_info())  # type: ignore[arg-type]
+    client.load_connection_info(relay.connection_info())
     client.start_channels()
     try:
         wait_for_outputs(client)

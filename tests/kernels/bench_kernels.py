@@ -12,7 +12,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from jupyter_client import BlockingKernelClient, KernelManager
+from jupyter_client.blocking.client import BlockingKernelClient
+from jupyter_client.manager import KernelManager
 
 from jupyter_dra.kernels.control import PodControl
 from jupyter_dra.kernels.relay import Relay
@@ -78,12 +79,12 @@ def main() -> None:
         plain.start_channels()
         plain.wait_for_ready(timeout=60)
         assert pod.port
-        control = background.call(PodControl.connect(Dialer(pod, pod.materials.credentials)))  # type: ignore[arg-type]
+        control = background.call(PodControl.connect(Dialer(pod, pod.credentials)))
 
         async def open_relay() -> Relay:
             relay = Relay("bench")
             await relay.open()
-            relay.retarget(pod, pod.materials.credentials)  # type: ignore[arg-type]
+            relay.retarget(pod, pod.credentials)
             return relay
 
         relay = background.call(open_relay())

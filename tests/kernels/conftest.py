@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 from jupyter_dra.errors import ClusterError
+from jupyter_dra.kernels.credentials import PodCredentials
 from jupyter_dra.kernels.runtime import MOUNT, RUN_DIR, KernelPods
 from jupyter_dra.sessions.loop import BackgroundLoop
 from jupyter_dra.sessions.ports import KernelChoice, PodMaterials, Streams
@@ -40,6 +41,11 @@ class LocalPod:
     pod_uid: str = field(default_factory=lambda: os.urandom(8).hex())
     transport: str = "direct"
     dials: int = 0
+
+    @property
+    def credentials(self) -> PodCredentials:
+        assert isinstance(self.materials.credentials, PodCredentials)
+        return self.materials.credentials
 
     @property
     def run(self) -> Path:

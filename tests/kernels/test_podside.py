@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from jupyter_client import BlockingKernelClient
+from jupyter_client.blocking.client import BlockingKernelClient
 
 from jupyter_dra.errors import ClusterError, ConflictError, RefusedError
 from jupyter_dra.kernels.control import PodControl
@@ -34,7 +34,7 @@ ROOT = str(Path(__file__).resolve().parents[2])
 
 def connect(background: BackgroundLoop, pod: LocalPod) -> PodControl:
     pod.port  # noqa: B018 (waits until podside listens)
-    return background.call(PodControl.connect(Dialer(pod, pod.materials.credentials)))
+    return background.call(PodControl.connect(Dialer(pod, pod.credentials)))
 
 
 def wait_until_ready(background: BackgroundLoop, pod: LocalPod) -> None:
@@ -49,7 +49,7 @@ def client_of(background: BackgroundLoop, pod: LocalPod) -> Iterator[tuple[Block
     async def open_relay() -> Relay:
         relay = Relay("k")
         await relay.open()
-        relay.retarget(pod, pod.materials.credentials)
+        relay.retarget(pod, pod.credentials)
         return relay
 
     wait_until_ready(background, pod)
@@ -75,6 +75,7 @@ def run(client: BlockingKernelClient, code: str, answer: str | None = None) -> s
             printed.append(message["content"]["text"])
 
     def on_prompt(message: dict[str, Any]) -> None:
+        assert answer is not None
         client.input(answer)
 
     reply = client.execute_interactive(

@@ -13,8 +13,9 @@ from typing import Any
 
 import nbformat
 import pytest
-from jupyter_client import AsyncKernelManager, BlockingKernelClient, KernelManager
+from jupyter_client.blocking.client import BlockingKernelClient
 from jupyter_client.kernelspec import KernelSpecManager
+from jupyter_client.manager import AsyncKernelManager, KernelManager
 
 from jupyter_dra.errors import DRAError
 from jupyter_dra.kernels.kernelspecs import install
@@ -50,8 +51,8 @@ def specs(cluster: LocalCluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 @pytest.fixture(autouse=True)
 def nothing_is_left(cluster: LocalCluster) -> Iterator[None]:
     yield
-    for kind in ("pods", "secrets", "resourceclaims"):
-        cluster.wait(lambda kind=kind: not cluster.list(kind))
+    kinds = ("pods", "secrets", "resourceclaims")
+    cluster.wait(lambda: not any(cluster.list(kind) for kind in kinds))
     eventually(lambda: not [t for t in threading.enumerate() if t.name == "jupyter-dra"])
 
 

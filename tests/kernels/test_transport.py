@@ -55,8 +55,7 @@ def dial(background: BackgroundLoop, pod: LocalPod, credentials: Any) -> str:
 @pytest.mark.threat("T09")
 def test_plain_and_foreign_clients_are_refused(pods: Pods, background: BackgroundLoop) -> None:
     pod = held(pods)
-    good = pod.materials.credentials
-    assert isinstance(good, PodCredentials)
+    good = pod.credentials
     assert dial(background, pod, good) == "ok"
     foreign = PodCredentials.of(make_certificates("other", NOW), good.key, None)
     assert dial(background, pod, foreign) == "impostor"
@@ -91,9 +90,9 @@ def test_a_pod_with_other_keys_at_the_same_address_gets_no_byte(
     pods: Pods, background: BackgroundLoop
 ) -> None:
     ours, impostor = held(pods), held(pods)
-    assert dial(background, impostor, ours.materials.credentials) == "impostor"
+    assert dial(background, impostor, ours.credentials) == "impostor"
     assert "ending" not in impostor.log()
-    pinned = replace(ours.materials.credentials, server_sha256="0" * 64)  # type: ignore[type-var]
+    pinned = replace(ours.credentials, server_sha256="0" * 64)
     assert dial(background, ours, pinned) == "impostor"
 
 
@@ -153,7 +152,7 @@ def test_loopback_ports_need_curve_end_to_end(pods: Pods, background: Background
         relay = Relay("k", tcp=True)
         await relay.open()
         try:
-            relay.retarget(pod, pod.materials.credentials)  # type: ignore[arg-type]
+            relay.retarget(pod, pod.credentials)
         finally:
             await relay.close()
 
@@ -164,7 +163,7 @@ def test_loopback_ports_need_curve_end_to_end(pods: Pods, background: Background
 
 @pytest.mark.skipif(not zmq.has("curve"), reason="libzmq was built without Curve")
 def test_with_curve_the_relay_works_over_loopback_ports(pods: Pods, background: BackgroundLoop) -> None:
-    from jupyter_client import BlockingKernelClient
+    from jupyter_client.blocking.client import BlockingKernelClient
 
     pod = pods.start(runtime=KernelPods(python=sys.executable, port=0, curve=True))
     wait_until_ready(background, pod)
@@ -172,7 +171,7 @@ def test_with_curve_the_relay_works_over_loopback_ports(pods: Pods, background: 
     async def open_relay() -> Relay:
         relay = Relay("k", tcp=True)
         await relay.open()
-        relay.retarget(pod, pod.materials.credentials)  # type: ignore[arg-type]
+        relay.retarget(pod, pod.credentials)
         return relay
 
     relay = background.call(open_relay())
@@ -196,10 +195,8 @@ def test_another_pod_takes_over_the_same_addresses(pods: Pods, background: Backg
     with client_of(background, first) as (client, relay):
         run(client, "x = 'first'")
         info = relay.connection_info()
-        credentials = second.materials.credentials
-        key = first.materials.credentials.key  # type: ignore[attr-defined]
-        assert isinstance(credentials, PodCredentials)
-        assert credentials.key != key
+        credentials = second.credentials
+        assert credentials.key != first.credentials.key
         background.call(_retarget(relay, second, credentials))
         client.session.key = credentials.key.encode()
         client.wait_for_ready(timeout=30)
@@ -279,7 +276,7 @@ def test_kernels_are_reached_through_a_port_forward_too(pods: Pods, background: 
     pod = pods.start()
     with client_of(background, pod) as (client, relay):
         target = ForwardedPod(pod)
-        background.call(_retarget(relay, target, pod.materials.credentials))  # type: ignore[arg-type]
+        background.call(_retarget(relay, target, pod.credentials))
         assert run(client, "print(input('? '))", answer="through") == "through\n"
         assert len(run(client, "print('y' * 3_000_000)")) == 3_000_001
 

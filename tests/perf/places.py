@@ -72,7 +72,7 @@ class Channels:
 
         self.relay = service.loop.call(open_relay())
         self.client = BlockingKernelClient()
-        self.client.load_connection_info(self.relay.connection_info())  # type: ignore[arg-type]
+        self.client.load_connection_info(self.relay.connection_info())
         self.client.start_channels(hb=False)
 
     def close(self) -> None:
