@@ -286,14 +286,18 @@ class _Coster:
         arguments = [self.cost(argument) for argument in node.args]
         if name == "_?_:_":
             self.sizes[id(node)] = max(self.size(node.args[1]), self.size(node.args[2]))
+            self._merge_entries(node, node.args[1], node.args[2])
             return _add(arguments[0], max(arguments[1], arguments[2]))
         if name == "dyn":
             known = self.known_size(node.args[0])
             if known is not None:
                 self.sizes[id(node)] = known
+            self._merge_entries(node, node.args[0], node.args[0])
             return _add(1, arguments[0])
         if target is not None:
             arguments.append(self.cost(target))
+        if name == "_+_":
+            self._merge_entries(node, node.args[0], node.args[1])
         own, result = self._function(name, target, node)
         if name == "_[_]":
             entry = self.entry(node.args[0])
@@ -307,6 +311,13 @@ class _Coster:
         if result is not None:
             self.sizes[id(node)] = result
         return _add(own, *arguments)
+
+    def _merge_entries(self, node: Node, one: Node, other: Node) -> None:
+        """What holds the entries of either has entries as large as the larger."""
+        first, second = self.entry(one), self.entry(other)
+        if first is not None and second is not None:
+            key, value = max(first.key, second.key), max(first.value, second.value)
+            self.entries[id(node)] = _Entry(first.of_list, key, value)
 
     def _function(self, name: str, target: Node | None, node: Call) -> tuple[int, int | None]:
         """What a call costs beside its arguments, and the size of its result where that is known."""
@@ -426,7 +437,7 @@ class _Coster:
 
     def _replaced(self, target: Node, args: list[Node]) -> int:
         size, made = self.size(target), self.size(args[1])
-        least = self.size(args[0]) if isinstance(args[0], Literal) else 0
+        least = _least(args[0])
         if least == 0:
             return _add(_times(min(UNKNOWN, size + 1), made), size)
         if made <= least:
@@ -441,11 +452,12 @@ class _Coster:
         if name == "format" and target is not None:
             return _part(self.size(target), _TEXT), None
         if name == "bytes" and first == "string":
-            return _part(self.size(args[0]), _TEXT), _times(self.size(args[0]), 4)
+            # Here and below cel-go's unsigned sizes wrap around.
+            return _part(self.size(args[0]), _TEXT), self.size(args[0]) * 4 % 2**64
         if name == "string" and first == "bytes":
             return _part(self.size(args[0]), _TEXT), self.size(args[0])
         if name == "strings.quote":
-            return _part(self.size(args[0]), _TEXT), _add(_times(self.size(args[0]), 2), 2)
+            return _part(self.size(args[0]), _TEXT), (self.size(args[0]) * 2 + 2) % 2**64
         if name in ("startsWith", "endsWith"):
             return _part(self.size(args[0]), _TEXT), None
         if name == "@in" and overload.parameters[1][0] == "list":
@@ -466,6 +478,15 @@ class _Coster:
 def _constant(node: Node, default: int) -> int:
     value = node.value if isinstance(node, Literal) else None
     return max(0, value) if isinstance(value, int) and not isinstance(value, bool) else default
+
+
+def _least(node: Node) -> int:
+    """The smallest size of a text as far as the expression shows it."""
+    if isinstance(node, Literal) and isinstance(node.value, (str, bytes)):
+        return len(node.value)
+    if isinstance(node, Call) and node.function == "_?_:_":
+        return min(map(_least, node.args[1:]))
+    return 0
 
 
 def _is_scalar(kind: Type) -> bool:

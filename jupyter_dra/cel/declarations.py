@@ -89,8 +89,8 @@ semver.major():int semver.minor():int semver.patch():int
 ip(string):ip isIP(string):bool ip.isCanonical(string):bool string(ip):string ip@.family():int
 ip@.isUnspecified():bool ip@.isLoopback():bool ip@.isLinkLocalMulticast():bool
 ip@.isLinkLocalUnicast():bool ip@.isGlobalUnicast():bool
-cidr(string):cidr isCIDR(string):bool string(cidr):string cidr@.containsIP(ip):bool
-cidr@.containsIP(string):bool cidr@.containsCIDR(cidr):bool cidr@.containsCIDR(string):bool
+cidr(string):cidr isCIDR(string):bool string(cidr):string cidr@.containsIP(string):bool
+cidr@.containsIP(ip):bool cidr@.containsCIDR(string):bool cidr@.containsCIDR(cidr):bool
 cidr@.ip():ip cidr@.masked():cidr cidr@.prefixLength():int
 url(string):url isURL(string):bool url@.getScheme():string url@.getHost():string url@.getHostname():string
 url@.getPort():string url@.getEscapedPath():string url@.getQuery():map<string,list<string>>

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from jupyter_dra.cel import kinds
@@ -18,7 +18,7 @@ from jupyter_dra.cel.kinds import Type
 from jupyter_dra.cel.library import library
 from jupyter_dra.cel.loops import build_comprehension, build_sort
 from jupyter_dra.cel.meter import Frame
-from jupyter_dra.cel.operators import OPERATORS, dispatched, in_constants, in_value
+from jupyter_dra.cel.operators import OPERATORS, STRICT_OPERATORS, dispatched, in_constants, in_value
 from jupyter_dra.cel.regex import compiled
 from jupyter_dra.cel.syntax import (
     Bind,
@@ -57,9 +57,11 @@ class ProgramProblem(Exception):
     """A constant that fails: the API server refuses the selector when it builds the program."""
 
 
-def build(node: Node, checked: Checked, key_hint: str) -> tuple[Closure, int]:
+def build(
+    node: Node, checked: Checked, key_hint: str, *, strict_optionals: bool = True
+) -> tuple[Closure, int]:
     """The closure of a checked expression, and how many slots its frame needs."""
-    builder = Builder(checked, key_hint)
+    builder = Builder(checked, key_hint, STRICT_OPERATORS if strict_optionals else OPERATORS)
     closure = builder.build(node)
     return closure, builder.slots
 
@@ -67,7 +69,10 @@ def build(node: Node, checked: Checked, key_hint: str) -> tuple[Closure, int]:
 class Builder:
     """Carries the scopes of macro variables while closures are made."""
 
-    def __init__(self, checked: Checked, key_hint: str) -> None:
+    def __init__(
+        self, checked: Checked, key_hint: str, operators: Mapping[str, Callable[..., Closure]]
+    ) -> None:
+        self.operators = operators
         self.namespaced = checked.namespaced
         self.zeros = {
             id(call): _ZEROS[types[0][1]]
@@ -259,7 +264,7 @@ class Builder:
             if constant is not MISSING and type(constant) not in KEY_TYPES:
                 raise ProgramProblem(f"invalid qualifier type: {go_type(constant)}")
             return index_getter(args[0], args[1], constant, name == "_[?_]", self.key_hint)
-        special = OPERATORS.get(name)
+        special = self.operators.get(name)
         if special is not None:
             return special(*args)
         self._check_constants(name, nodes)

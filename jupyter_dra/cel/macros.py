@@ -43,7 +43,8 @@ def expand_member(target: Node, name: str, args: list[Node], at: int) -> Node | 
         return _pairs(name, target, args, args[2] if count == 4 else None, at)
     if name in ("optMap", "optFlatMap", "sortBy") and count == 2:
         return Bind(at, name, _name(args[0]), target, args[1])
-    if name == "bind" and count == 3 and isinstance(target, Ident) and target.name == "cel":
+    in_namespace = isinstance(target, Ident) and target.name == "cel" and not target.absolute
+    if name == "bind" and count == 3 and in_namespace:
         return Bind(at, "bind", _name(args[0]), args[1], args[2])
     return None
 

@@ -11,7 +11,7 @@ from jupyter_dra.cel.lists import compare_values
 from jupyter_dra.cel.meter import SMALL, Frame, charge
 from jupyter_dra.cel.values import KEY_TYPES, MISSING, UNHASHABLE, CelMap, CelOptional, EvalError, map_key
 
-__all__ = ["OPERATORS", "dispatched", "in_constants", "in_value"]
+__all__ = ["OPERATORS", "STRICT_OPERATORS", "dispatched", "in_constants", "in_value"]
 
 Closure = Callable[[Frame], Any]
 _SIZED = frozenset((str, bytes, list))
@@ -150,6 +150,19 @@ def _or_value(optional: Closure, other: Closure) -> Closure:
     return alternative
 
 
+def _only_optionals(make: Callable[[Closure, Closure], Closure]) -> Callable[[Closure, Closure], Closure]:
+    def strict(optional: Closure, other: Closure) -> Closure:
+        def checked(frame: Frame) -> object:
+            value = optional(frame)
+            if type(value) is not CelOptional:
+                raise EvalError("no such overload")
+            return value
+
+        return make(checked, other)
+
+    return strict
+
+
 OPERATORS: dict[str, Callable[..., Closure]] = {
     "_==_": _equals,
     "_!=_": _differs,
@@ -162,3 +175,5 @@ OPERATORS: dict[str, Callable[..., Closure]] = {
     "or": _or,
     "orValue": _or_value,
 }
+# cel-go 0.29 (Kubernetes 1.37) no longer takes a plain value for a filled optional.
+STRICT_OPERATORS = {**OPERATORS, "or": _only_optionals(_or), "orValue": _only_optionals(_or_value)}

@@ -198,7 +198,7 @@ class _Parser:
             return expand_global(token.text, args, opening) or Call(opening, token.text, None, args)
         if self.token.text == "{" and self.token.kind == "op":
             raise SyntaxProblem(f"undeclared reference to '{token.text}' (in container '')", self.token.at)
-        return Ident(token.at - 1 if leading else token.at, token.text)
+        return Ident(token.at - 1 if leading else token.at, token.text, leading)
 
     def list_literal(self) -> Node:
         at = self.advance().at

@@ -158,7 +158,7 @@ def _compile(text: str, version: tuple[int, int]) -> Selector:
         raise _refused(text, [Problem(message, 0, node, (checked.result,))], "result")
     hint = _KEY_HINT_1_37 if version >= (1, 37) else ""
     try:
-        program, slots = build(node, checked, hint)
+        program, slots = build(node, checked, hint, strict_optionals=version >= (1, 37))
     except ProgramProblem as problem:
         raise _refused(text, [Problem(str(problem), 0)], "program") from None
     return Selector(text, f"{version[0]}.{version[1]}", node, program, slots)

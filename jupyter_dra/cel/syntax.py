@@ -36,7 +36,10 @@ class Literal(Node):
 
 @dataclass(slots=True, eq=False)
 class Ident(Node):
+    """A name; ``absolute`` where a dot leads it, which is not the namespace of any macro."""
+
     name: str
+    absolute: bool = False
 
 
 @dataclass(slots=True, eq=False)

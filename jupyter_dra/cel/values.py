@@ -140,8 +140,8 @@ class CelMap:
         )
 
     def contains(self, key: object) -> bool:
-        """``in``: the real keys; a key of another type is not there."""
-        return CelMap.present(self, key)
+        """``in``: the real keys; a key of another type is not there, and in an empty map none is looked for."""
+        return bool(self.data) and CelMap.present(self, key)
 
     def keys(self) -> list[object]:
         return [key.value if isinstance(key, (_BoolKey, _DoubleKey, _OtherKey)) else key for key in self.data]

@@ -16,6 +16,11 @@ NEW = (1, 35)
         ("device.driver == 'gpu.nvidia.com'", 4),
         ("has(device.attributes['a'].b) && device.attributes['a'].b.matches('^x$')", 14),
         ("[1, 2, 3].all(x, x > 1)", 26),
+        ("(has(device.attributes['a'].b) ? {'x': 1} : {'abc': 2}).all(k, k.contains('x'))", 39),
+        ("(['a'] + ['abc']).exists(x, x.startsWith('a'))", 34),
+        ("'abcdef'.replace(device.driver == 'a' ? 'ab' : 'abc', 'x') == ''", 5),
+        ("strings.quote(device.attributes['a'].?b.orValue('')) == 'x'", 1844674407370955269),
+        ("cidr('10.0.0.0/8').containsIP(optional.none().value())", 1844674407370955271),
     ],
 )
 def test_bounded_selectors_have_the_servers_estimate(expression: str, cost: int) -> None:

@@ -85,6 +85,7 @@ def test_bound_names_hide_outer_ones() -> None:
         '[1, 2, 3].transformList(i, v, i > 0, v * i) == [2, 6] && ["b", "a"].sortBy(x, x) == ["a", "b"]',
         "sets.intersects([1, 2], [2]) && !sets.contains([1], [2]) && sets.equivalent([1, 1], [1])",
         "type(1) == int && type(type(1)) == type",
+        '!(semver("1.0.0") in {}) && timestamp("2024-02-29T2:30:45Z") < timestamp("2024-02-29T12:30:45Z")',
         'cel.bind(a, device.attributes["gpu.example.com"], a.names.includes("b") && !a.names.includes(1))',
         "1 in {1: 2} && dyn(1.0) in [1, 2] && dyn(true) != 1 && !(dyn(true) in [1]) && !(dyn(1) in {true: 1})",
     ],
@@ -101,6 +102,7 @@ def test_functions_work_as_documented(text: str) -> None:
         ("[1][5] == 1", "index out of bounds: 5"),
         ('"abc".charAt(9) == ""', "index out of range: 9"),
         ("optional.none().value() == 1", "optional.none() dereference"),
+        ('dyn("s").orValue("x") == "s"', "no such overload"),
         ('quantity("1.5").asInteger() == 1', "cannot convert value to integer"),
         (
             'device.attributes["gpu.example.com"].model',
@@ -123,6 +125,17 @@ def test_a_missing_key_reads_as_in_the_clusters_version() -> None:
         compile_selector(text, "1.37").evaluate(GPU)
     assert older.value.message == "no such key: nope"
     assert newer.value.message.startswith("no such key: nope. consider using CEL optional chaining")
+
+
+@pytest.mark.parametrize(("version", "raises"), [("1.36", False), ("1.37", True)])
+def test_a_plain_value_has_no_alternative_since_1_37(version: str, raises: bool) -> None:
+    selector = compile_selector('device.attributes["gpu.example.com"].model.orValue("x") == "H100"', version)
+    device = {"driver": "gpu.example.com", "attributes": {"model": {"string": "H100"}}}
+    if raises:
+        with pytest.raises(CELRuntimeError, match="no such overload"):
+            selector.evaluate(device)
+    else:
+        assert selector.evaluate(device) is True
 
 
 def test_a_version_that_cannot_be_read_fails_every_selector() -> None:

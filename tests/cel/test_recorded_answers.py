@@ -90,4 +90,4 @@ def test_random_selectors_get_the_schedulers_answers() -> None:
 
 
 def test_there_are_all_the_cases() -> None:
-    assert len(_CASES) == 297
+    assert len(_CASES) == 296
