@@ -218,6 +218,14 @@ def allocated_uuids(devices: Sequence[Any]) -> list[str]:
     return found
 
 
+def usable(devices: list[Device], chosen: str | None) -> list[Device]:
+    """Those a CUDA program here can use: NVML lists the machine's, ``CUDA_VISIBLE_DEVICES`` may name fewer by uuid."""
+    names = [name.strip() for name in (chosen or "").split(",") if name.strip()]
+    if not names or not all(name.startswith(("GPU-", "MIG-")) for name in names):
+        return devices
+    return [device for device in devices if any(str(device["uuid"]).startswith(name) for name in names)]
+
+
 def summary(devices: list[Device], source: str) -> dict[str, Any]:
     """The figures of a pod: sums over its devices, the mean of use; None as soon as one is unknown.
 
@@ -268,7 +276,8 @@ class Sampler:
             listed = [{"uuid": d["uuid"], "name": d.get("name")} for d in simulated if d.get("uuid")]
             seen = {"source": "simulated", "devices": listed} if listed else None
             return (summary(simulated, "simulated") if simulated else nothing("not-known")), seen
-        source, visible = self.visible(pids)
+        source, listed = self.visible(pids)
+        visible = usable(listed, os.environ.get("CUDA_VISIBLE_DEVICES"))
         if source is None:
             return nothing("no-library"), None
         seen = {

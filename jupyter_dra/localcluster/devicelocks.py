@@ -71,9 +71,9 @@ class DeviceLocks:
                 f"{self._folder} is no folder of locks; an admin has to look at it.", code="in-use"
             )
         name = re.sub(r"[^A-Za-z0-9-]", "_", device)
-        flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
+        flags = os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC
         try:
-            descriptor = os.open(self._folder / name, flags, 0o666)
+            descriptor = self._open_or_make(self._folder / name, flags)
         except OSError as error:
             raise ConflictError(
                 f"the lock of device {device} cannot be used: {error}", code="in-use"
@@ -81,3 +81,15 @@ class DeviceLocks:
         if os.fstat(descriptor).st_uid == os.getuid():
             os.fchmod(descriptor, 0o666)
         return descriptor
+
+    @staticmethod
+    def _open_or_make(path: Path, flags: int) -> int:
+        """Linux refuses O_CREAT on an existing file of another account in such a folder (fs.protected_regular)."""
+        try:
+            return os.open(path, flags)
+        except FileNotFoundError:
+            pass
+        try:
+            return os.open(path, flags | os.O_CREAT | os.O_EXCL, 0o666)
+        except FileExistsError:
+            return os.open(path, flags)

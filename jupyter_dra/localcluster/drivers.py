@@ -144,7 +144,7 @@ class DeviceDrivers:
         if self._locks is not None:
             holder = f"pod {pod['metadata']['namespace']}/{pod['metadata']['name']}"
             for device in found:
-                if not device.simulated and (uuid := device.text("uuid")) and device.text("type") == "gpu":
+                if not device.simulated and (uuid := device.text("uuid")):
                     self._locks.take(uuid, pod["metadata"]["uid"], holder)
         return tuple(found)
 

@@ -94,10 +94,12 @@ def up(options: UpOptions | None = None) -> dict[str, Any]:
     Raises:
         ConflictError: it runs already, with other options.
         ClusterError: it could not start; the message is the last line of the part that failed.
+        NoHostDevices: ``host`` on a machine without a usable GPU.
         InputError: root without ``allow_root``, or an unusable option.
     """
     options = options or UpOptions()
     _refuse_root(options)
+    _look_at_host(options)
     folder = _folder(options)
     _make_private(folder)
     lock = _lock(folder)
@@ -186,6 +188,14 @@ def _refuse_root(options: UpOptions) -> None:
             code="root",
             next_step="Use an ordinary account, or --allow-root if you mean it.",
         )
+
+
+def _look_at_host(options: UpOptions) -> None:
+    """Say at once, and in its own words, that this machine has no GPU to offer."""
+    if "host" in options.devices:
+        from jupyter_dra.localcluster.hostdevices import host_objects  # NVML only when asked for
+
+        host_objects()
 
 
 def _folder(options: UpOptions) -> Path:

@@ -126,3 +126,15 @@ def test_simulated_figures_are_marked_and_network_cards_left_out(
     assert [entry["uuid"] for entry in seen["devices"]] == ["GPU-s"]
     path.write_text("{" * 100_000)
     assert sampler.sample([], [])[0]["why_missing"] == "not-known"
+
+
+def test_only_devices_that_cuda_may_use_count_as_seen(
+    podusage: ModuleType, library: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "MIG-a")
+    usage, seen = podusage.Sampler(str(tmp_path), library).sample([device("MIG-a")], [])
+    assert [entry["uuid"] for entry in seen["devices"]] == ["MIG-a"]
+    assert usage["memory_used_bytes"] == 9 << 30
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "0,1")
+    _usage, seen = podusage.Sampler(str(tmp_path), library).sample([device("MIG-a")], [])
+    assert len(seen["devices"]) == 4, "numbers are those of CUDA, not of NVML"

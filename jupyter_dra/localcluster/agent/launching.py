@@ -103,8 +103,9 @@ class Launcher:
             temporary=str(self._pod.folder / "tmp"),
             host=str(pod["spec"].get("hostname") or pod["metadata"]["name"]),
         )
+        # What the driver says comes last, as edits of a CDI device do: a pod cannot ask for more than it was given.
         devices = device_environment(container_devices(container.spec, self._pod.devices))
-        return {name: paths.rewrite(value) for name, value in {**base, **devices, **env}.items()}
+        return {name: paths.rewrite(value) for name, value in {**base, **env, **devices}.items()}
 
     # -- variables and mounts -----------------------------------------------------------------------------------
 
@@ -132,6 +133,8 @@ class Launcher:
                 usage = self._pod.usage_file(container)
                 env.setdefault("JUPYTER_DRA_SIMULATED_USAGE", str(usage))
                 write_figures(usage, [simulated_figures(one, Load(), Load()) for one in simulated])
+            if len(simulated) < len(devices) and (libraries := os.environ.get("LD_LIBRARY_PATH")):
+                env.setdefault("LD_LIBRARY_PATH", libraries)  # where this machine keeps the driver's libraries
         return env, PathMap(mounts)
 
     def _mounts(self, container: Container, devices: Sequence[PreparedDevice]) -> dict[str, Path]:
