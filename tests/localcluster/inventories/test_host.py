@@ -18,10 +18,11 @@ from jupyter_dra.errors import ConflictError
 from jupyter_dra.localcluster.devicelocks import DeviceLocks
 from jupyter_dra.sessions import Sessions, Where
 from jupyter_dra.sessions.identity import load_identity
-from tests.localcluster_fixture import LocalCluster, start_local_cluster
+from tests.localcluster_fixture import LocalCluster
 
 ROOT = Path(__file__).resolve().parents[3]
 SOURCE = ROOT / "tests" / "kernels" / "data" / "fake_nvml.c"
+COMMAND = "import sys; from jupyter_dra.cli.main import main; sys.exit(main(sys.argv[1:]))"
 
 
 @pytest.fixture(scope="module")
@@ -106,12 +107,11 @@ def test_a_machine_without_a_usable_gpu_says_why_and_what_to_do(
 
 
 def test_a_local_cluster_of_host_devices_refuses_a_machine_without_any(tmp_path: Path, library: Path) -> None:
-    code = "import sys; from jupyter_dra.cli.main import main; sys.exit(main(sys.argv[1:]))"
     words = ["local", "up", "--devices", "host", "--allow-root"]
     env = {"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT), "XDG_RUNTIME_DIR": str(tmp_path)}
     env |= {"LD_LIBRARY_PATH": str(library), "FAKE_NVML_COUNT": "0"}
     done = subprocess.run(
-        [sys.executable, "-c", code, *words], env=env, capture_output=True, text=True, timeout=60
+        [sys.executable, "-c", COMMAND, *words], env=env, capture_output=True, text=True, timeout=60
     )
     assert done.returncode == 8
     assert "lists no GPU" in done.stderr
@@ -126,17 +126,25 @@ def test_a_machine_without_the_library_says_so() -> None:
 
 
 @pytest.fixture
-def places(
-    library: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[Callable[[], LocalCluster]]:
-    """Starts clusters of this machine's GPUs, as accounts would that share its folder for temporary files."""
+def places(library: Path) -> Iterator[Callable[[], LocalCluster]]:
+    """Starts clusters of this machine's GPUs, as accounts do that share its folder for temporary files."""
     shared = Path(tempfile.mkdtemp(prefix="jdt-"))
-    monkeypatch.setenv("TMPDIR", str(shared))
-    monkeypatch.setenv("LD_LIBRARY_PATH", str(library))
+    env = {"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT), "LD_LIBRARY_PATH": str(library)}
     made: list[LocalCluster] = []
 
     def start() -> LocalCluster:
-        made.append(start_local_cluster(None, ["host"], name=f"account-{len(made)}"))
+        runtime = shared / f"account-{len(made)}"
+        runtime.mkdir(mode=0o700)
+        around = {**env, "TMPDIR": str(shared), "XDG_RUNTIME_DIR": str(runtime)}
+        words = ["local", "up", "--devices", "host", "--allow-root", "-o", "json"]
+        done = subprocess.run(
+            [sys.executable, "-c", COMMAND, *words], env=around, capture_output=True, text=True, timeout=60
+        )
+        assert done.returncode == 0, done.stderr
+        status = json.loads(done.stdout)
+        assert status["simulated"] is False
+        kubeconfig = Path(status["kubeconfig"])
+        made.append(LocalCluster(kubeconfig, kubeconfig.parent, status))
         return made[-1]
 
     yield start
