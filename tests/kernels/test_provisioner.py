@@ -117,10 +117,10 @@ def test_a_notebook_runs_from_top_to_bottom_with_nbclient(
 ) -> None:
     from nbclient import NotebookClient
 
-    notebook = nbformat.v4.new_notebook(  # type: ignore[no-untyped-call]
+    notebook = nbformat.v4.new_notebook(
         cells=[
-            nbformat.v4.new_code_cell("x = 6"),  # type: ignore[no-untyped-call]
-            nbformat.v4.new_code_cell("%load_ext jupyter_dra\n%dra\nprint(x * 7)"),  # type: ignore[no-untyped-call]
+            nbformat.v4.new_code_cell("x = 6"),
+            nbformat.v4.new_code_cell("%load_ext jupyter_dra\n%dra\nprint(x * 7)"),
         ]
     )
     # The folder as `jupyter execute` gives it: a Path, not a text.

@@ -157,7 +157,7 @@ def _run_notebook(arguments: argparse.Namespace, path: Path, report: dict[str, A
     from nbclient import NotebookClient
     from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
 
-    notebook = nbformat.read(path, as_version=4)  # type: ignore[no-untyped-call]
+    notebook = nbformat.read(path, as_version=4)
     kernel = _Kernel(arguments, path)
     client = NotebookClient(
         notebook,
@@ -202,7 +202,7 @@ def _write_notebook(notebook: Any, target: Path) -> None:
     handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
     try:
         with os.fdopen(handle, "w", encoding="utf-8") as file:
-            nbformat.write(notebook, file)  # type: ignore[no-untyped-call]
+            nbformat.write(notebook, file)
         with suppress(OSError):
             os.chmod(temporary, target.stat().st_mode & 0o777 if target.exists() else 0o644)
         os.replace(temporary, target)

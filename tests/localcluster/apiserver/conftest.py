@@ -112,10 +112,9 @@ class Service:
         """A new, empty namespace, with what controllers put into every one."""
         name = f"ns-{secrets.token_hex(4)}"
         assert self.admin.post("/api/v1/namespaces", {"metadata": {"name": name}}).status_code == 201
-        for path in ("serviceaccounts/default", "configmaps/kube-root-ca.crt"):
-            eventually(
-                lambda path=path: self.admin.get(f"/api/v1/namespaces/{name}/{path}").status_code == 200
-            )
+        base = f"/api/v1/namespaces/{name}"
+        paths = [f"{base}/serviceaccounts/default", f"{base}/configmaps/kube-root-ca.crt"]
+        eventually(lambda: all(self.admin.get(path).status_code == 200 for path in paths))
         return name
 
 

@@ -33,11 +33,11 @@ def test_the_blocking_client_creates_patches_lists_watches_and_deletes(
 
     with config.new_client_from_config(str(service.kubeconfig)) as connection:
         core = client.CoreV1Api(connection)
-        made = core.create_namespaced_pod(namespace, pod("p"))
-        assert made.metadata.uid
+        made = core.create_namespaced_pod(namespace, pod("p"))  # type: ignore[arg-type]  # takes dictionaries
+        assert made.metadata is not None and made.metadata.uid
         core.patch_namespaced_pod("p", namespace, {"metadata": {"labels": {"a": "b"}}})
         listed = core.list_namespaced_pod(namespace, label_selector="a=b")
-        assert [item.metadata.name for item in listed.items] == ["p"]
+        assert [item.metadata and item.metadata.name for item in listed.items] == ["p"]
         core.patch_namespaced_pod("p", namespace, [{"op": "remove", "path": "/metadata/labels/a"}])
         seen = []
         stream = watch.Watch().stream(
@@ -55,7 +55,8 @@ def test_the_blocking_client_creates_patches_lists_watches_and_deletes(
             namespace, client.V1Secret(metadata=client.V1ObjectMeta(name="s"), string_data={"a": "b"})
         )
         assert secret.data == {"a": "Yg=="}
-        assert core.delete_namespaced_secret("s", namespace)["status"] == "Success"
+        deleted = core.delete_namespaced_secret("s", namespace)
+        assert isinstance(deleted, dict) and deleted["status"] == "Success"
         claims = client.ResourceV1Api(connection)
         assert claims.list_device_class().items == []
         with pytest.raises(client.ApiException) as caught:
@@ -81,9 +82,12 @@ def test_the_asynchronous_client_of_the_product_works(service: Any, namespace: s
         await config.load_kube_config(config_file=str(service.kubeconfig))
         async with client.ApiClient() as connection:
             claims = client.ResourceV1Api(connection)
-            await claims.create_namespaced_resource_claim(namespace, claim("c"))
+            await claims.create_namespaced_resource_claim(
+                namespace,
+                claim("c"),  # type: ignore[arg-type]  # takes dictionaries
+            )
             listed = await claims.list_namespaced_resource_claim(namespace)
-            assert [item.metadata.name for item in listed.items] == ["c"]
+            assert [item.metadata and item.metadata.name for item in listed.items] == ["c"]
             await claims.delete_namespaced_resource_claim("c", namespace)
 
     asyncio.run(run())
@@ -98,7 +102,8 @@ def test_the_client_of_kubespawner_creates_and_deletes_as_it_does(
         await config.load_kube_config(config_file=str(service.kubeconfig))
         async with client.ApiClient() as connection:
             core = client.CoreV1Api(connection)
-            await core.create_namespaced_pod(namespace, pod("p", nodeName="n"))
+            manifest = pod("p", nodeName="n")
+            await core.create_namespaced_pod(namespace, manifest)  # type: ignore[arg-type]  # takes dictionaries
             options = client.V1DeleteOptions(grace_period_seconds=1)
             deleted = await core.delete_namespaced_pod("p", namespace, body=options, grace_period_seconds=1)
             assert deleted.metadata.deletion_timestamp is not None
