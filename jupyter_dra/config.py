@@ -82,6 +82,9 @@ class DRASettings(Configurable):
     allow_where = Bool(True, help="Whether users may write CEL conditions of their own.").tag(config=True)
     allow_tolerate = Bool(True, help="Whether users may accept device taints.").tag(config=True)
     allow_config = Bool(True, help="Whether manifests may carry driver configuration.").tag(config=True)
+    allow_sharing = Bool(
+        False, help="Whether users may let other users of the same namespace join their sessions, by name."
+    ).tag(config=True)
     queue = Unicode(
         "",
         help="Kueue's LocalQueue for kernel pods (label kueue.x-k8s.io/queue-name); it then decides when they start.",

@@ -36,6 +36,7 @@ COMMANDS = (
     Command("sessions", "sessions", "your sessions"),
     Command("describe", "describe", "one session in full"),
     Command("attach", "attach", "another kernel on a session's device"),
+    Command("share", "share", "let other users join a session"),
     Command("extend", "extend", "keep a session longer"),
     Command("restart", "restart", "restart a session's kernel on the same device"),
     Command("stop", "stop", "end a session and give its device back"),

@@ -104,7 +104,8 @@ class Attachments:
         except BaseException:
             self._expected.pop(kernel_id, None)
             raise
-        self._follow(session_id, kernel_id, notebook)
+        # Who joins another user's session has a session of one's own for it.
+        self._follow(record.id, kernel_id, notebook)
         return self.shown(record.as_dict())
 
     async def stop(self, session_id: str) -> dict[str, Any]:

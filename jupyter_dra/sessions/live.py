@@ -162,6 +162,7 @@ class LiveSession:
     revision: int = 0
     next_index: int = 0
     image: str | None = None
+    shared_with: tuple[str, ...] = ()
     adopted: bool = False
     creating: set[asyncio.Task[Any]] = field(default_factory=set, repr=False)
     touched: asyncio.Event = field(default_factory=asyncio.Event, repr=False)
@@ -184,6 +185,12 @@ class LiveSession:
     def placed(self) -> list[LiveKernel]:
         """Every kernel pod of the session, those of handovers included."""
         return [*self.kernels, *self.spare]
+
+    @property
+    def followed(self) -> bool:
+        """Whether this process keeps it current; one taken over and not (yet) connected is as the cluster shows it."""
+        over = self.releasing is not None or self.ended is not None
+        return not self.adopted or over or any(kernel.task is not None for kernel in self.placed)
 
     def kernel(self, kernel_id: str | None) -> LiveKernel | None:
         """The kernel of this id; the first one for None."""
@@ -308,6 +315,5 @@ class LiveSession:
             lost_fields=self.lost_fields,
             history=tuple(self.history),
             image=self.image,
+            shared_with=self.shared_with,
         )
-
-

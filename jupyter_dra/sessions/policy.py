@@ -41,6 +41,7 @@ class SessionPolicy:
         run_folder: size of the memory-backed folder (sockets, session.json); counts against host memory.
         transport: auto, direct or port-forward.
         run_as_user, run_as_group: numeric ids of the kernel; those of the Jupyter images.
+        allow_sharing: whether users may let other users of the namespace join their sessions.
         allow_claims, allow_where, allow_tolerate, allow_config: whether users may name claims or manifests, write
             CEL, tolerate taints, pass driver configuration.
         tiers: the administrator's own tier entries, see ``planner.admin_tiers``.
@@ -80,6 +81,7 @@ class SessionPolicy:
     allow_where: bool = True
     allow_tolerate: bool = True
     allow_config: bool = True
+    allow_sharing: bool = False
     tiers: tuple[Mapping[str, Any], ...] = ()
     history_seconds: int = 24 * HOUR
     keep_on_stop: bool = False

@@ -7,7 +7,7 @@ The kernels package implements `PodRuntime` and `Control`; the session service o
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -317,6 +317,10 @@ class SessionService(Protocol):
         ...
 
     async def adopt(self, claim: str) -> Record:
+    async def share(self, session_id: str, users: Iterable[str]) -> Record:
+        """Let exactly these users join the session, if the administrator allows it."""
+        ...
+
         """Look after a session or claim that was made elsewhere; only after a person agreed."""
         ...
 

@@ -19,6 +19,7 @@ from .prices import Prices
 from .progress import claim_name_of, devices_of
 from .record import Lease, Step, epoch
 from .seal import LAUNCH, LEASE, is_sealed, read_lease
+from .sharing import shared_with
 
 Object = Mapping[str, Any]
 
@@ -85,6 +86,7 @@ def read_session(ctx: Context, session_id: str, pods: list[Object], claim: Objec
         session.devices = devices_of(claim, ctx.inventory.describe)
         session.simulated = any(device.facts.get("simulated") for device in session.devices)
     session.prices = Prices.from_dict(stored.get("prices"))
+    session.shared_with = shared_with(claim) if session.claim is not None else ()
     session.state = _state(pods, claim)
     if session.state == "releasing" and pods:
         session.ending, session.ending_at = reason_of_pod(pods[-1]), _over_since(pods[-1])

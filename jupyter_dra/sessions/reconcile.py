@@ -44,13 +44,15 @@ async def reconcile(ctx: Context, registry: Registry) -> list[str]:
     for found in await registry.found(ctx, ctx.client.namespace):
         session = found.session
         present.add(session.id)
-        if session.id in registry.live or not found.proven:
+        known = registry.live.get(session.id)
+        if not found.proven or (known is not None and known.followed):
             continue
         why = _abandoned(ctx, found)
         if why is None:
             continue
         log.info("Session %s was left behind (%s); giving it back", session.id, why)
         registry.add(session)
+        session.adopted = False  # ours from here on: a second look meanwhile leaves it alone
         registry.follow(ctx, session.namespace)
         session.emit = registry.publisher.publish
         await _drop_secrets(ctx, ctx.store.read(session.id) or {})

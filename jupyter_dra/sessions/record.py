@@ -240,6 +240,7 @@ class SessionRecord:
     lost_fields: tuple[str, ...] = ()
     history: tuple[Mapping[str, Any], ...] = ()
     image: str | None = None
+    shared_with: tuple[str, ...] = ()
 
     def as_dict(self) -> dict[str, Any]:
         return {
@@ -275,4 +276,5 @@ class SessionRecord:
             "lost_fields": list(self.lost_fields),
             "history": [dict(entry) for entry in self.history],
             "image": self.image,
+            "shared_with": list(self.shared_with),
         }

@@ -71,22 +71,27 @@ class Registry:
     async def records(self, ctx: Context, *, everyone: bool, ended: bool) -> list[SessionRecord]:
         """Newest first; see `Sessions.list`."""
         namespaces = {ctx.client.namespace, *(session.namespace for session in self.live.values())}
-        found = {s.id: s.record() for s in self.live.values() if ended or s.ended is None}
+        followed = {s.id: s for s in self.live.values() if s.followed}
+        found = {s.id: s.record() for s in followed.values() if ended or s.ended is None}
         for namespace in namespaces:
             for one in await self.found(ctx, namespace):
                 session = one.session
-                if session.id not in self.live and (one.mine or everyone):
+                shown = one.mine or everyone or _joinable(ctx, one)
+                if session.id not in followed and shown:
                     orphan = one.mine and not one.proven
                     found[session.id] = replace(session.record(), mine=one.mine, orphan=orphan)
         if ended:
-            found |= {record.id: record for record in ended_sessions(ctx, {*found, *self.live})}
+            found |= {record.id: record for record in ended_sessions(ctx, {*found, *followed})}
         return sorted(found.values(), key=lambda record: -record.created_at)
 
     async def record(self, ctx: Context, session_id: str) -> SessionRecord:
         """One of this user's sessions, also one that ended in the last day; raises NotFoundError."""
         live = self.live.get(session_id)
-        if live is not None:
+        if live is not None and live.followed:
             return live.record()
+        foreign = await self.joinable(ctx, session_id)
+        if foreign is not None:
+            return replace(foreign.record(), mine=False)
         try:
             found = await self._find(ctx, session_id)
         except NotFoundError:
@@ -95,6 +100,15 @@ class Registry:
                 raise
             return ended
         return replace(found.session.record(), orphan=not found.proven)
+
+    async def joinable(self, ctx: Context, session_id: str) -> LiveSession | None:
+        """Another user's session that we may join; None for our own and for all others."""
+        if session_id in self.live or not ctx.policy.allow_sharing:
+            return None
+        for found in await self.found(ctx, ctx.client.namespace):
+            if found.session.id == session_id and _joinable(ctx, found):
+                return found.session
+        return None
 
     async def own(self, ctx: Context, session_id: str, *, force: bool = False) -> LiveSession:
         """The live session, taking over another process's when it is proven ours.
@@ -166,6 +180,11 @@ class Registry:
         elif obj["kind"] == "Pod" and session_id:
             state = "ended" if type == "DELETED" else "running"
             self.publisher.publish(SessionEvent(session_id, 0, "state", state))
+
+
+def _joinable(ctx: Context, found: Found) -> bool:
+    shared = ctx.policy.allow_sharing and ctx.identity.user in found.session.shared_with
+    return shared and not found.mine
 
 
 def _claim_of(claims: WatchCache, pods: list[Any], namespace: str) -> Mapping[str, Any] | None:

@@ -7,7 +7,7 @@ import builtins
 import functools
 import logging
 import time
-from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping
+from collections.abc import AsyncGenerator, Callable, Coroutine, Iterable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
@@ -34,6 +34,7 @@ from .ports import KernelChannel, KernelChoice, KernelHandle, PodRuntime, Sessio
 from .reconcile import reconcile, reconcile_for_ever
 from .record import Lease, SessionRecord, epoch, iso
 from .registry import Registry, unknown
+from .sharing import check_owner, share
 from .supervision import set_activity
 from .terms import check_idle, lease_of, with_defaults
 
@@ -200,8 +201,6 @@ class Sessions:
     @on_loop
     async def get(self, session_id: str) -> SessionRecord:
         """One session of this user; raises NotFoundError, also for those of others."""
-        if session_id in self._registry.live:
-            return self._registry.live[session_id].record()
         return await self._registry.record(await self._context(), session_id)
 
     # --- launching ---
@@ -237,6 +236,7 @@ class Sessions:
         check_policy(wish, ctx.policy, image)
         given = await named_claim(ctx, wish)
         if given is not None:
+            check_owner(ctx, given)
             check_claim(given, ctx.policy)
         elsewhere = await self._registry.held_elsewhere(ctx)
         # From here to the registration nothing is awaited: of simultaneous starts each sees those before it.
@@ -313,9 +313,22 @@ class Sessions:
         notebook: str | None = None,
         cwd: str | None = None,
     ) -> SessionRecord:
-        """Add a kernel (its own pod and Secret) to a session; see `ports.SessionService.attach`."""
+        """Add a kernel (its own pod and Secret) to a session; see `ports.SessionService.attach`.
+
+        For the session of another user who shares it this begins a session of our own on the same claim.
+        """
         ctx = await self._context()
         session = await self._registry.own(ctx, session_id)
+        foreign = await self._registry.joinable(ctx, session_id)
+        if foreign is not None:
+            return await self.launch(
+                {"claim": foreign.claim_name},
+                name=foreign.name,
+                kernel=kernel,
+                kernel_id=kernel_id,
+                notebook=notebook,
+                cwd=cwd,
+            )
         if session.releasing is not None or session.state not in ("running", "starting", "waiting"):
             raise ConflictError(f"The session {session_id} is {session.state}.", code="in-use")
         if session.claim_name is None:
@@ -492,6 +505,14 @@ class Sessions:
         return session.record()
 
     async def _spread_lease(self, ctx: Context, session: LiveSession) -> None:
+    @on_loop
+    async def share(self, session_id: str, users: Iterable[str]) -> SessionRecord:
+        """Let exactly these users join the session; see `sharing.share`."""
+        ctx = await self._context()
+        session = await self._registry.own(ctx, session_id)
+        await share(ctx, session, users)
+        return session.record()
+
         """Tell the lease to everybody; podsides of an earlier process are connected to first."""
         for kernel in [k for k in session.kernels if not k.gone and k.reason is None]:
             if session.adopted and kernel.task is None:

@@ -152,7 +152,7 @@ def test_a_launch_that_nobody_follows_is_given_back_when_its_wait_and_its_launch
 ) -> None:
     monkeypatch.setattr("jupyter_dra.sessions.reconcile.SETTLED", 0.0)
     holder, dead = place.service(), place.service(keep_on_stop=True)
-    holder.loop.call(holder.launch({**H100, "count": 8}))
+    launched(holder, {**H100, "count": 8})
     waiting = dead.loop.call(dead.launch(H100, wait=3))
     place.cluster.wait(lambda: f"{waiting.id}-0" in place.objects()["pods"])
     die(dead)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import time
+from typing import Any
 
 import pytest
 
-from jupyter_dra.errors import ConflictError, NotFoundError
+from jupyter_dra.errors import ClusterError, ConflictError, NotFoundError
 from tests.sessions.conftest import Place
 from tests.sessions.test_launch import H100, launched
 
@@ -142,3 +143,30 @@ def test_ended_sessions_are_remembered_on_disk_for_a_day(place: Place) -> None:
     assert context.store.read(session_id) is not None
     context.store.sweep(now[0] + 60)
     assert context.store.read(session_id) is None
+
+
+def test_a_session_that_could_not_be_taken_over_is_shown_as_the_cluster_has_it(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = place.service(keep_on_stop=True)
+    session_id = launched(first)
+    first.close(keep=True)
+
+    async def nobody_answers(*args: Any, **options: Any) -> None:
+        raise ClusterError("nobody answers", code="unreachable")
+
+    monkeypatch.setattr("jupyter_dra.sessions.life.dial", nobody_answers)
+    again = place.service()
+    with pytest.raises(ClusterError):
+        again.loop.call(again.reattach(session_id))
+    assert again.loop.call(again.get(session_id)).state == "running"
+    place.cluster.request("DELETE", f"/api/v1/namespaces/{place.namespace}/pods/{session_id}-0")
+
+    def gone() -> bool:
+        try:
+            return again.loop.call(again.get(session_id)).state != "running"
+        except NotFoundError:
+            return True
+
+    place.cluster.wait(gone, deadline=10)
+    place.cluster.wait(lambda: again.loop.call(again.list()) == [], deadline=10)

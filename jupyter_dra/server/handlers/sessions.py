@@ -53,6 +53,8 @@ class SessionHandler(DRAHandler):
         from ...claims import parse_duration
 
         body = self.body("SessionPatch")
+        if "shared_with" in body:
+            await self.board.sessions.share(session_id, body["shared_with"])
         lease = body.get("lease") or {}
         idle = body.get("idle_timeout")
         record = await self.board.sessions.extend(

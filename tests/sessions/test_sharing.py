@@ -1,0 +1,107 @@
+"""A session is joined by other users only if the administrator allows it and its owner names them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from jupyter_dra.errors import NotFoundError, RefusedError
+from jupyter_dra.sessions import Sessions
+from jupyter_dra.sessions.sharing import shared_with
+from tests.sessions.conftest import Place
+from tests.sessions.test_launch import H100, launched
+
+
+def people(place: Place, *, allowed: bool = True) -> tuple[Sessions, Sessions]:
+    return (
+        place.service(user="ada", allow_sharing=allowed),
+        place.service(user="mira", folder="other", allow_sharing=allowed),
+    )
+
+
+@pytest.mark.threat("T28")
+def test_without_the_administrators_word_nothing_is_shared(place: Place) -> None:
+    ada, mira = people(place, allowed=False)
+    session_id = launched(ada)
+    with pytest.raises(RefusedError) as refused:
+        ada.loop.call(ada.share(session_id, ["mira"]))
+    assert refused.value.code == "policy"
+    place.cluster.request(
+        "PATCH",
+        f"/apis/resource.k8s.io/v1/namespaces/{place.namespace}/resourceclaims/{session_id}",
+        {"metadata": {"annotations": {"jupyter-dra.dev/shared-with": '["mira"]'}}},
+        content_type="application/merge-patch+json",
+    )
+    with pytest.raises(NotFoundError):
+        mira.loop.call(mira.attach(session_id))
+
+
+@pytest.mark.threat("T28")
+def test_the_claim_of_anothers_session_cannot_be_used_by_its_name(place: Place) -> None:
+    ada, mira = people(place)
+    session_id = launched(ada)
+    with pytest.raises(NotFoundError):
+        mira.loop.call(mira.launch({"claim": session_id}))
+    assert mira.loop.call(mira.list()) == []
+
+
+@pytest.mark.threat("T28")
+def test_who_is_named_joins_on_the_same_device_and_cannot_stop_the_owner(place: Place) -> None:
+    ada, mira = people(place)
+    session_id = launched(ada, {**H100, "name": "together"})
+    shared = ada.loop.call(ada.share(session_id, ["mira", "ada"]))
+    assert shared.shared_with == ("mira",)
+
+    shown = mira.loop.call(mira.list())
+    assert [(one.id, one.mine) for one in shown] == [(session_id, False)]
+    for attempt in (mira.stop, mira.extend, mira.restart_kernel):
+        with pytest.raises(NotFoundError):
+            mira.loop.call(attempt(session_id))
+    joined = mira.loop.call(mira.attach(session_id))
+    assert (joined.name, joined.requirement) == ("together", {"claim": session_id})
+    handle = mira.loop.call(mira.ready(joined.id))
+    own = mira.loop.call(mira.get(joined.id))
+    assert own.id != session_id
+    assert own.mine and not own.made_by_us
+    assert _devices(own) == _devices(ada.loop.call(ada.get(session_id)))
+    assert handle.pod_name == f"{joined.id}-0"
+
+    mira.loop.call(mira.stop(joined.id))
+    mira.loop.call(mira.ended(joined.id), 20)
+    assert ada.loop.call(ada.get(session_id)).state == "running", "the owner's session goes on"
+
+
+@pytest.mark.threat("T28")
+def test_it_can_be_taken_back_and_ends_with_the_owners_session(place: Place) -> None:
+    ada, mira = people(place)
+    session_id = launched(ada)
+    ada.loop.call(ada.share(session_id, ["mira"]))
+    joined = mira.loop.call(mira.attach(session_id))
+    mira.loop.call(mira.ready(joined.id))
+
+    assert ada.loop.call(ada.share(session_id, [])).shared_with == ()
+
+    def taken_back() -> bool:
+        return session_id not in [one.id for one in mira.loop.call(mira.list())]
+
+    place.cluster.wait(taken_back)
+    with pytest.raises(NotFoundError):
+        mira.loop.call(mira.attach(session_id))
+
+    ada.loop.call(ada.stop(session_id))
+    ended = mira.loop.call(mira.ended(joined.id), 20).ended
+    assert ended is not None
+    assert ended.code == "claim-deleted"
+    ada.loop.call(ada.ended(session_id), 20)
+    place.cluster.wait(place.empty)
+
+
+@pytest.mark.parametrize("text", [None, "mira", '{"mira": 1}', "[1, null]", "[" * 9000])
+def test_a_strange_annotation_shares_with_nobody(text: str | None) -> None:
+    claim: dict[str, Any] = {"metadata": {"annotations": {"jupyter-dra.dev/shared-with": text}}}
+    assert shared_with(claim) == ()
+
+
+def _devices(record: Any) -> list[tuple[str, str]]:
+    return [(device.pool, device.device) for device in record.devices]
