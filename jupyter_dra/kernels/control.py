@@ -37,6 +37,7 @@ class PodControl:
         self._closed: str | None = None
         self.state: Mapping[str, Any] = {}
         self.ending: Mapping[str, Any] | None = None
+        self.others = 0
         self._tasks = [asyncio.ensure_future(self._listen()), asyncio.ensure_future(self._ping())]
 
     @classmethod
@@ -101,6 +102,7 @@ class PodControl:
             self._put(event)
         if name == "state":
             self.state = message
+            self.others = _number(message.get("others")) or 0
         elif name == "ending":
             self.ending = message
 

@@ -44,6 +44,7 @@ RESTART_WINDOW = 600.0
 DECISION_SECONDS = 15.0  # what a server has to decide about a dead kernel
 PATIENCE_ALONE = 2.0
 HOLD_LIMIT = 900.0
+SILENCE_SECONDS = 30.0  # servers ask every ten seconds: one that was silent for longer is gone
 ENDS = {"lease-over": "The lease is over.", "idle": "Nothing used the device for the idle limit."}
 OWN_KEYS = ("kind", "version", "kernel", "lease", "usage", "seen", "activity", "written_at")
 
@@ -82,7 +83,7 @@ class Podside:
         self.facts: dict[str, Any] = dict(config.get("facts") or {})
         self.history: deque[dict[str, Any]] = deque(maxlen=50)
         self.deaths: deque[float] = deque(maxlen=RESTARTS + 1)
-        self.clients: set[asyncio.StreamWriter] = set()
+        self.clients: dict[asyncio.StreamWriter, float] = {}  # with the moment each was last heard of
         self.connections = 0
         self.held = bool(options.hold)
         self.ready = False
@@ -374,7 +375,7 @@ class Podside:
         line = json.dumps(event).encode() + b"\n"
         for writer in list(self.clients):
             if writer.transport.get_write_buffer_size() > 4 * LINE_LIMIT:
-                self.clients.discard(writer)
+                self.clients.pop(writer, None)
                 writer.transport.abort()
             else:
                 writer.write(line)
@@ -401,7 +402,7 @@ class Podside:
             pass
         finally:
             self.connections -= 1
-            self.clients.discard(writer)
+            self.clients.pop(writer, None)
             writer.close()
 
     def check_peer(self, writer: asyncio.StreamWriter) -> None:
@@ -432,12 +433,15 @@ class Podside:
     async def converse(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Serve one control connection: events out, requests in."""
         writer.write(b'{"ok":true}\n')
-        writer.write(json.dumps(dict(self.state(), event="state")).encode() + b"\n")
-        self.clients.add(writer)
+        living = time.monotonic() - SILENCE_SECONDS
+        others = sum(1 for heard in self.clients.values() if heard > living)
+        writer.write(json.dumps(dict(self.state(), event="state", others=others)).encode() + b"\n")
+        self.clients[writer] = time.monotonic()
         while True:
             line = await reader.readline()
             if not line:
                 return
+            self.clients[writer] = time.monotonic()
             request = json.loads(line)
             if isinstance(request, dict):
                 self.spawn(self.perform(request, writer))

@@ -129,12 +129,22 @@ class Board:
         )
 
     def _follow_kernels(self) -> None:
+        from .offline import bound_buffers
+
+        bound_buffers(self._server.kernel_manager, self._is_ours)
         if self._keeping is None:
             from .keeping import Keeping
             from .ledger import ledger_of_this_user
 
             self._keeping = Keeping(self._server, ledger_of_this_user(), self._expected)
             self._keeping.listen()
+
+    def _is_ours(self, kernel_id: str) -> bool:
+        """Whether a kernel of this server runs on a session."""
+        from ..kernels.provisioner import DRAProvisioner
+
+        manager: Any = self._server.kernel_manager
+        return isinstance(manager.get_kernel(kernel_id).provisioner, DRAProvisioner)
 
     def _expected(self) -> dict[str, str]:
         return self._attachments.expected if self._attachments is not None else {}

@@ -60,7 +60,7 @@ class Ledger:
                 continue
             try:
                 kernels = path.with_suffix(".json")
-                found += _read(kernels)
+                found += _read(kernels, lock)
                 # Ours before theirs goes: a crash between the two leaves the entries twice, never lost.
                 self.write({entry.kernel: entry for entry in [*self._written, *found]}.values())
                 kernels.unlink(missing_ok=True)
@@ -80,7 +80,8 @@ class Ledger:
         handle, temporary = tempfile.mkstemp(dir=self._folder, prefix=".new-")
         try:
             with os.fdopen(handle, "w", encoding="utf-8") as file:
-                json.dump({"version": 1, "kernels": [asdict(entry) for entry in wanted]}, file)
+                kernels = [asdict(entry) for entry in wanted]
+                json.dump({"version": 1, "lock": _file_of(self._lock), "kernels": kernels}, file)
             os.replace(temporary, self._folder / f"{self._name}.json")
         except BaseException:
             Path(temporary).unlink(missing_ok=True)
@@ -118,11 +119,19 @@ def _lock(path: Path, *, make: bool = False) -> int | None:
     return None
 
 
-def _read(path: Path) -> list[Entry]:
+def _file_of(lock: int | None) -> int | None:
+    """The number of the lock's file on its disk, which a copy does not have."""
+    return None if lock is None else os.fstat(lock).st_ino
+
+
+def _read(path: Path, lock: int) -> list[Entry]:
+    """The entries beside an open lock; none where both were copied: their server may well be alive elsewhere."""
     try:
         if path.stat().st_size > _LIMIT:
             return []
         document: Any = json.loads(path.read_text(encoding="utf-8"))
+        if document["lock"] != _file_of(lock):
+            return []
         return [Entry(**entry) for entry in document["kernels"]]
     except (OSError, ValueError, KeyError, TypeError):
         return []

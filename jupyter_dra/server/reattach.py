@@ -119,6 +119,9 @@ class Reattachment:
             log.info("Kernels of session %s wait for the cluster: %s", session_id, error.code)
             return
         except (NotFoundError, ConflictError) as error:
+            if error.code == "attached":
+                log.info("Kernels of session %s wait until another server lets go of them", session_id)
+                return
             log.info("Kernels of session %s are not taken over: %s", session_id, error.message)
             self._drop(entries)
             return

@@ -30,6 +30,7 @@ log = logging.getLogger(__name__)
 LEASE_PATIENCE = 15.0
 """Seconds podside gets to end a session by itself before we do."""
 CLOSE_PATIENCE = 30.0
+LET_GO_PAUSES = (0.1, 0.3, 0.6)
 LOGGED = frozenset({"crashed", "exited", "launch-timeout"})
 """Ends of which the last lines of the log are kept: the pod and its log go away."""
 LOG_LINES, LOG_BYTES, LOG_PATIENCE = 20, 8192, 3.0
@@ -214,16 +215,33 @@ async def _last_lines(ctx: Context, session: LiveSession) -> str | None:
     return text[-LOG_BYTES:].decode("utf-8", "replace") or None
 
 
-async def reattach(ctx: Context, session: LiveSession, kernel: LiveKernel) -> None:
+async def reattach(ctx: Context, session: LiveSession, kernel: LiveKernel, *, alone: bool = False) -> None:
     """Connect again to a running kernel that an earlier process launched.
 
+    Args:
+        alone: only where no other program is connected: two servers of one identity (a copied home, a disk that
+            was cloned) would look after one kernel, and end it for each other (threat T31).
+
     Raises:
-        ConflictError: ``not-proven``: its Secret is not the one the sealed pod names.
+        ConflictError: ``not-proven``: its Secret is not the one the sealed pod names; ``attached``: not alone.
         SessionEnded: it ended meanwhile.
     """
     if kernel.task is not None:
         return
     await _connect_again(ctx, session, kernel)
+    for pause in LET_GO_PAUSES if alone else ():
+        if kernel.control is None or not kernel.control.others:
+            break
+        await let_go(kernel)  # the farewell of the one before may still be on its way
+        await asyncio.sleep(pause)
+        await _connect_again(ctx, session, kernel)
+    if alone and kernel.control is not None and kernel.control.others:
+        await let_go(kernel)
+        raise ConflictError(
+            f"Another server is attached to {kernel.pod_name}.",
+            code="attached",
+            next_step="Stop that server; this one looks again in a minute.",
+        )
     # Nobody listened since the earlier process went: what the kernel published meanwhile is not kept anywhere.
     session.note("reattached", kernel, output="lost-until-here")
     connected(ctx, session, kernel)

@@ -87,6 +87,11 @@ class Control(Protocol):
         ...
 
     @property
+    def others(self) -> int:
+        """How many other programs had a living connection to podside when this one was made."""
+        ...
+
+    @property
     def held(self) -> bool:
         """Whether podside holds its kernel back until `start`, as far as it told."""
         ...

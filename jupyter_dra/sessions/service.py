@@ -294,7 +294,8 @@ class Sessions:
         session = await self._registry.own(ctx, session_id)
         kernels = [kernel for kernel in session.kernels if not kernel.gone and kernel.reason is None]
         results = await asyncio.gather(
-            *(life.reattach(ctx, session, k) for k in kernels if k.task is None), return_exceptions=True
+            *(life.reattach(ctx, session, k, alone=True) for k in kernels if k.task is None),
+            return_exceptions=True,
         )
         faults = [result for result in results if isinstance(result, BaseException)]
         if faults and len(faults) == len(kernels):
