@@ -131,15 +131,27 @@ def device_card(held: Mapping[str, Any]) -> Card:
         "subtitle": subtitle,
         "as_of": held.get("as_of"),
         "simulated": bool(session.get("simulated") or any(device.get("simulated") for device in devices)),
-        "session": {name: session.get(name) for name in ("id", "name", "tier", "namespace", "node")},
+        "session": {
+            name: session.get(name) for name in ("id", "name", "tier", "namespace", "node", "kernel_id")
+        },
         "claim": held.get("claim"),
         "devices": [dict(device, facts=facts_of(device), title=title_of(device)) for device in devices],
         "usage": held.get("usage"),
         "lease": held.get("lease"),
+        "inside": _inside(comparison, held.get("written_at")),
         "notes": notes,
         "sources": held.get("sources"),
     }
     return Card(data, _text(data, held), _html(data, held))
+
+
+def _inside(comparison: Mapping[str, Any] | None, at: Any) -> dict[str, Any] | None:
+    """What the kernel sees against what it was given; None where it cannot be told."""
+    if not comparison:
+        return None
+    extra = comparison["extra"]
+    counts = {"sees": comparison["sees"], "given": comparison["given"]}
+    return {**counts, "extra": visible(extra[0], 60) if extra else None, "at": at}
 
 
 def _node(devices: list[Mapping[str, Any]], session: Mapping[str, Any]) -> str | None:

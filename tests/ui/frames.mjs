@@ -1,5 +1,6 @@
 /** The frames of the panel: what the server part answers, at which widths it is looked at, and what is pressed before. */
 
+import { CARD_FRAMES } from './cardframes.mjs';
 import * as data from './fixtures.mjs';
 
 const ok = json => ({ status: 200, json });
@@ -188,6 +189,7 @@ export const FRAMES = {
     request: FORTY,
     steps: shut(/^Sessions/)
   },
+  ...cards(),
   ...statusBars(),
   j2: { widths: [300], documents: { sessions: [data.endedMemory, data.endedStopped] }, steps: onlySessions },
   k1: {
@@ -218,4 +220,19 @@ function statusBars() {
       { widths: [300], documents, notebook: TRAIN, of: '#jp-main-statusbar' }
     ])
   );
+}
+
+/** Cards in a wide notebook, the first also in a narrow one. */
+function cards() {
+  const frame = (name, change = {}) => ({
+    widths: [300],
+    documents: { sessions: CARD_FRAMES[name].sessions },
+    notebook: `card-${name}.ipynb`,
+    of: '.jp-NotebookPanel',
+    ...change
+  });
+  return {
+    ...Object.fromEntries(Object.keys(CARD_FRAMES).map(name => [name, frame(name)])),
+    h2: frame('h1', { window: 760 })
+  };
 }

@@ -3,12 +3,13 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 
+import { cardNotebooks } from './cardframes.mjs';
 import { axeFindings, launchBrowser, newLab, openPanel, runCommand } from './browser.mjs';
 import { NOW } from './fixtures.mjs';
 import { FRAMES, routesOf } from './frames.mjs';
 import { writeNotebooks } from './notebooks.mjs';
 import { pseudoCatalogue } from './pseudo.mjs';
-import { startServer } from './server.mjs';
+import { cardBundles, startServer } from './server.mjs';
 
 const words = process.argv.slice(2);
 const place = words.indexOf('--out');
@@ -68,7 +69,9 @@ async function prepare(page, panel, frame) {
 }
 
 const server = await startServer();
-writeNotebooks(server.folder);
+const cards = cardNotebooks(cardBundles);
+writeNotebooks(server.folder, cards);
+server.trust(...Object.keys(cards).map(name => `${name}.ipynb`));
 const browser = await launchBrowser();
 let bad = 0;
 try {

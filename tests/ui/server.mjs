@@ -33,6 +33,16 @@ function surroundings(folder) {
   };
 }
 
+/** The displayed cards of kernels that were told these facts. */
+export function cardBundles(told) {
+  const script = join(ROOT, 'tests/ui/card_bundles.py');
+  const done = spawnSync(python(), [script], { input: JSON.stringify(told), cwd: ROOT, encoding: 'utf8', env: { ...process.env, PYTHONPATH: ROOT } });
+  if (done.status !== 0) {
+    throw new Error(done.stderr);
+  }
+  return JSON.parse(done.stdout);
+}
+
 function dra(folder, ...words) {
   const code = 'import sys; from jupyter_dra.cli.main import main; sys.exit(main())';
   const done = spawnSync(python(), ['-c', code, ...words], {
@@ -117,6 +127,13 @@ export async function startServer({ devices = null, extension = true } = {}) {
     token,
     folder: join(folder, 'work'),
     dra: (...words) => dra(folder, ...words),
+    /** Signs notebooks as this server's user, so that their outputs are trusted. */
+    trust(...names) {
+      const done = spawnSync(python(), ['-m', 'jupyter', 'trust', ...names], { cwd: join(folder, 'work'), env: surroundings(folder), encoding: 'utf8' });
+      if (done.status !== 0) {
+        throw new Error(done.stderr);
+      }
+    },
     log: () => log,
     async stop() {
       child.kill('SIGTERM');

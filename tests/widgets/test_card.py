@@ -96,9 +96,11 @@ def test_a_device_that_was_not_given_is_warned_of(tmp_path: Path) -> None:
     assert card.data["card"] == "mismatch"
     assert "sees 2 devices but was given 1" in card.text
     assert "GPU-b" in card.text
+    assert card.data["inside"]["extra"] == "GPU-b"
     seen["devices"].pop()
     card = device_card(collect(pod(tmp_path, devices=[DEVICE], seen=seen), str(tmp_path)))
     assert card.data["card"] == "device"
+    assert card.data["inside"] == {"sees": 1, "given": 1, "extra": None, "at": None}
     assert "sees 1 device, the same one" in card.text
 
 

@@ -3,6 +3,7 @@
 import { useId, type ReactElement } from 'react';
 
 import type { Session } from '../api/types';
+import { waysAgain, type WayAgain } from '../format/again';
 import { clock, duration } from '../format/durations';
 import { endedEarly, endWords, isFault } from '../format/ends';
 import { price as priceWords, soFar } from '../format/numbers';
@@ -20,8 +21,7 @@ export interface EndedProps {
   session: Session;
   now: number;
   subtitle: string;
-  onAgain: (session: Session, change: Record<string, unknown>) => void | Promise<unknown>;
-  onChooseImage: (session: Session) => void;
+  onAgain: (session: Session, way: WayAgain) => void | Promise<unknown>;
   onLog: (session: Session) => void | Promise<unknown>;
   onDetails: (session: Session) => void | Promise<unknown>;
   onRemove: (session: Session) => void;
@@ -68,12 +68,6 @@ function rightSize(speech: Speech, session: Session): string | null {
     : fill(trans.__('Peak was {used} of {total}: a {size} device would do.'), values);
 }
 
-/** Twice the host memory: what an out-of-memory end offers. */
-function doubled(memory: string | undefined): { wire: string; label: string } | null {
-  const match = /^(\d+)(Gi|G|GB|GiB)$/.exec(memory ?? '16Gi');
-  return match ? { wire: `${2 * Number(match[1])}Gi`, label: `${2 * Number(match[1])} GiB` } : null;
-}
-
 export function EndedCard(props: EndedProps): ReactElement {
   const speech = useSpeech();
   const { trans } = speech;
@@ -98,7 +92,7 @@ export function EndedCard(props: EndedProps): ReactElement {
           color: fault ? 'error' : 'quiet',
           text: fill(trans.__('ended {time}'), { time })
         };
-  const more = ended?.code === 'out-of-memory' ? doubled(session.requirement?.host_memory) : null;
+  const [way] = waysAgain(speech, session);
   const hint = rightSize(speech, session);
   const remove = (
     <Button
@@ -130,20 +124,13 @@ export function EndedCard(props: EndedProps): ReactElement {
         </>
       )}
       <div className="dra-Card-actions">
-        {early && ended?.code === 'image' ? (
-          <Button kind="main" onClick={() => props.onChooseImage(session)}>
-            {trans.__('Choose an image')}
-          </Button>
-        ) : more ? (
-          <Button onClick={() => props.onAgain(session, { host_memory: more.wire })}>
-            {fill(trans.__('Start again with {size}'), { size: more.label })}
-          </Button>
-        ) : (
+        {way && (
           <Button
-            label={fill(trans.__('Start {session} again'), { session: session.name })}
-            onClick={() => props.onAgain(session, {})}
+            kind={way.kind === 'image' ? 'main' : 'plain'}
+            label={fill(trans.__('{action}: {session}'), { action: way.text, session: session.name })}
+            onClick={() => props.onAgain(session, way)}
           >
-            {ended?.code === 'device-unhealthy' ? trans.__('Start on another device') : trans.__('Start again …')}
+            {way.text}
           </Button>
         )}
         {early ? (

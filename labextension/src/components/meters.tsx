@@ -2,6 +2,10 @@
 
 import type { ReactElement } from 'react';
 
+import type { Session } from '../api/types';
+import { leaseLeft, spentWords, timeLeft } from '../format/sessions';
+import { useSpeech } from './speech';
+
 export interface Piece {
   /** 0–1 of the whole. */
   share: number;
@@ -13,9 +17,11 @@ export interface MeterProps {
   pieces: readonly Piece[] | null;
   text: string;
   strong?: boolean;
+  /** In grey below: what the pieces are. */
+  sub?: string | null;
 }
 
-export function Meter({ label, pieces, text, strong }: MeterProps): ReactElement {
+export function Meter({ label, pieces, text, strong, sub }: MeterProps): ReactElement {
   return (
     <div className={`dra-Meter${pieces ? '' : ' dra-mod-bare'}`}>
       <span className="dra-Meter-label">{label}</span>
@@ -31,6 +37,7 @@ export function Meter({ label, pieces, text, strong }: MeterProps): ReactElement
         </span>
       )}
       <span className="dra-Meter-text">{strong ? <strong>{text}</strong> : text}</span>
+      {sub ? <span className="dra-Meter-sub">{sub}</span> : null}
     </div>
   );
 }
@@ -40,4 +47,40 @@ const PATTERNS: readonly Piece['pattern'][] = ['solid', 'stripes', 'hatch'];
 /** How the holders in one bar are told apart: solid, stripes, hatched. */
 export function patternOf(index: number): Piece['pattern'] {
   return PATTERNS[Math.min(index, PATTERNS.length - 1)]!;
+}
+
+/** Memory by holder: one piece each, told in words beside. */
+export function memoryPieces(session: Session): Piece[] {
+  const { usage } = session;
+  const total = usage?.memory_total_bytes ?? 0;
+  if (!usage || !total) {
+    return [];
+  }
+  const known = usage.by_kernel.filter(item => item.memory_used_bytes !== null);
+  if (known.length < 2) {
+    return [{ share: (usage.memory_used_bytes ?? 0) / total, pattern: 'solid' }];
+  }
+  return known.map((item, index) => ({ share: (item.memory_used_bytes ?? 0) / total, pattern: patternOf(index) }));
+}
+
+/** What is left of the lease, and, asked for, what it has cost. */
+export function LeaseMeter(props: {
+  session: Session;
+  now: number;
+  soon: boolean;
+  withCost?: boolean;
+}): ReactElement | null {
+  const speech = useSpeech();
+  const { session, now, soon, withCost = false } = props;
+  const left = timeLeft(speech, session, now);
+  const share = leaseLeft(session, now);
+  const spent = withCost ? spentWords(speech, session, now) : null;
+  return left === null || share === null ? null : (
+    <Meter
+      label={speech.trans.__('Lease')}
+      pieces={[{ share, pattern: 'grey' }]}
+      text={spent ? `${left} · ${spent}` : left}
+      strong={soon}
+    />
+  );
 }

@@ -6,15 +6,7 @@ import type { Session } from '../api/types';
 import type { Warning } from '../model/sessions';
 import { clock, duration, runningClock } from '../format/durations';
 import { percent } from '../format/numbers';
-import {
-  costWords,
-  devicesLine,
-  givingBackWords,
-  kernelState,
-  leaseUsed,
-  missingWords,
-  timeLeft
-} from '../format/sessions';
+import { costWords, devicesLine, givingBackWords, kernelState, missingWords } from '../format/sessions';
 import { used, usedOf } from '../format/sizes';
 import type { Speech } from '../format/speech';
 import { readyWords, stepViews } from '../format/steps';
@@ -22,7 +14,7 @@ import { fill, initial, sentence, type Sentence } from '../format/text';
 import { Button, IconButton, Spinner } from './controls';
 import { Glyph } from './glyph';
 import { Icon, type IconName } from './icons';
-import { Meter, patternOf, type Piece } from './meters';
+import { LeaseMeter, memoryPieces, Meter, patternOf } from './meters';
 import { Name, Said, useSpeech } from './speech';
 import { Steps } from './steps';
 
@@ -144,26 +136,10 @@ export function CardHead(props: {
   );
 }
 
-/** Memory by holder: one piece each, "and 2 more" told in words beside. */
-function memoryPieces(session: Session): Piece[] {
-  const { usage } = session;
-  const total = usage?.memory_total_bytes ?? 0;
-  if (!usage || !total) {
-    return [];
-  }
-  const known = usage.by_kernel.filter(item => item.memory_used_bytes !== null);
-  if (known.length < 2) {
-    return [{ share: (usage.memory_used_bytes ?? 0) / total, pattern: 'solid' }];
-  }
-  return known.map((item, index) => ({ share: (item.memory_used_bytes ?? 0) / total, pattern: patternOf(index) }));
-}
-
 function Meters({ session, now, warning, unfolded }: SessionProps): ReactElement {
   const speech = useSpeech();
   const { trans } = speech;
   const { usage } = session;
-  const left = timeLeft(speech, session, now);
-  const lease = leaseUsed(session, now);
   return (
     <div className="dra-Meters">
       {usage &&
@@ -187,13 +163,8 @@ function Meters({ session, now, warning, unfolded }: SessionProps): ReactElement
         ) : (
           <Meter label={trans.__('Compute')} pieces={null} text={missingWords(speech, usage.why_missing)} />
         ))}
-      {left && lease !== null && (unfolded || warning?.kind === 'lease') && (
-        <Meter
-          label={trans.__('Lease')}
-          pieces={[{ share: lease, pattern: 'grey' }]}
-          text={left}
-          strong={warning?.kind === 'lease'}
-        />
+      {(unfolded || warning?.kind === 'lease') && (
+        <LeaseMeter session={session} now={now} soon={warning?.kind === 'lease'} />
       )}
     </div>
   );

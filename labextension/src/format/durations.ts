@@ -67,6 +67,15 @@ export function clock(speech: Speech, iso: string, now: number): string {
   return new Intl.DateTimeFormat(speech.locale === 'en' ? 'en-GB' : speech.locale, { ...day, ...zone }).format(date);
 }
 
+/** "12:04:31": when something was checked, to the second. */
+export function clockSeconds(speech: Speech, iso: string): string {
+  const date = new Date(iso);
+  const form = { hour: '2-digit', minute: '2-digit', second: '2-digit', hourCycle: 'h23' } as const;
+  return Number.isNaN(date.getTime())
+    ? ''
+    : new Intl.DateTimeFormat(speech.locale, { ...form, timeZone: speech.timeZone }).format(date);
+}
+
 const UNIT_SECONDS: Readonly<Record<string, number>> = {
   '': 1,
   s: 1,

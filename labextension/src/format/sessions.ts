@@ -3,7 +3,8 @@
 import type { Session, SessionDevice } from '../api/types';
 import type { Place } from '../model/place';
 import { clock, duration, runningClock } from './durations';
-import { soFar } from './numbers';
+import { decimal, soFar } from './numbers';
+import { parseSize, sizeLabel } from './sizes';
 import type { Speech } from './speech';
 import { fill, plain } from './text';
 
@@ -13,6 +14,91 @@ export function deviceLabel(speech: Speech, device: SessionDevice): string {
   return device.share?.profile
     ? fill(speech.trans.__('{device}, part {profile}'), { device: label, profile: device.share.profile })
     : label;
+}
+
+/** Messages 33 to 38: what stands between the ones on a device. */
+export function sharingWords(speech: Speech, session: Session): string {
+  const { trans } = speech;
+  const share = session.devices[0]?.share ?? session.requirement?.share;
+  const notebooks = session.kernels.length;
+  if (share?.profile) {
+    return trans.__('A fixed part (MIG). Own memory and own compute, kept apart by the card.');
+  }
+  if (share?.strategy === 'time-slicing') {
+    return trans.__('Taking turns (time slices). Memory is not divided: one notebook can crowd out the others.');
+  }
+  if (share?.strategy === 'mps') {
+    const limit = share['memory_limit'];
+    return typeof limit === 'string'
+      ? fill(
+          trans.__(
+            'Side by side (MPS). Runs at the same time; memory limit {size} each. A crash of one can end the others.'
+          ),
+          { size: sizeLabel(limit) }
+        )
+      : trans.__('Side by side (MPS). Runs at the same time; no memory limit. A crash of one can end the others.');
+  }
+  if (share?.memory || share?.['consumed']) {
+    return trans.__('An amount of memory, counted but not enforced.');
+  }
+  return notebooks > 1
+    ? fill(trans._n('whole device, your {n} notebook', 'whole device, your {n} notebooks', notebooks), { n: notebooks })
+    : trans.__('Whole device. Nobody else is on it.');
+}
+
+/** "7 GiB, got 8 GiB": where a shared device gives memory in steps; null where it gave what was asked for. */
+export function askedWords(speech: Speech, session: Session): string | null {
+  const asked = session.requirement?.share?.memory;
+  const consumed = session.devices[0]?.share?.['consumed'];
+  const memory = typeof consumed === 'object' && consumed !== null ? Object.entries(consumed) : [];
+  const given: unknown = memory.find(([name]) => name.split('/').pop() === 'memory')?.[1];
+  if (!asked || typeof given !== 'string' || parseSize(asked)?.bytes === parseSize(given)?.bytes) {
+    return null;
+  }
+  return fill(speech.trans.__('{asked}, got {given}'), { asked: sizeLabel(asked), given: sizeLabel(given) });
+}
+
+/** "gpu-3, as predicted"; null where nothing was. */
+export function predictionWords(speech: Speech, session: Session): string | null {
+  const { trans } = speech;
+  const [device] = session.devices;
+  if (!device || device.predicted === null) {
+    return null;
+  }
+  const step = session.steps.find(item => item.code === 'allocated');
+  const predicted = typeof step?.params['predicted'] === 'string' ? step.params['predicted'] : '';
+  if (device.predicted) {
+    return fill(trans.__('{device}, as predicted'), { device: device.device });
+  }
+  return predicted ? fill(trans.__('{device}; {predicted} was predicted'), { device: device.device, predicted }) : null;
+}
+
+/** Below this the driver's own share is not worth a word. */
+const DRIVER_SHARE = 64 * 2 ** 20;
+
+/** "this notebook 31.0 · eval.ipynb 6.1 · driver 0.3", in GiB; null where only one is on the device. */
+export function memoryByKernel(speech: Speech, session: Session, own: string | null): string | null {
+  const { trans } = speech;
+  const { usage, kernels } = session;
+  const known = (usage?.by_kernel ?? []).filter(item => item.memory_used_bytes !== null);
+  if (!usage || known.length < 2) {
+    return null;
+  }
+  const name = (id: string): string => {
+    const kernel = kernels.find(item => item.id === id);
+    return kernel?.notebook?.split('/').pop() ?? kernel?.name ?? id;
+  };
+  const figure = (bytes: number): string => decimal(speech, bytes / 2 ** 30, 1);
+  const parts = known.map(item =>
+    item.kernel === own
+      ? fill(trans.__('this notebook {gib}'), { gib: figure(item.memory_used_bytes ?? 0) })
+      : fill(trans.__('{notebook} {gib}'), { notebook: name(item.kernel), gib: figure(item.memory_used_bytes ?? 0) })
+  );
+  const rest = (usage.memory_used_bytes ?? 0) - known.reduce((sum, item) => sum + (item.memory_used_bytes ?? 0), 0);
+  if (rest > DRIVER_SHARE) {
+    parts.push(fill(trans.__('driver {gib}'), { gib: figure(rest) }));
+  }
+  return parts.join(' · ');
 }
 
 /** "H100 80 GB · dgx-h100-0 · gpu-3". */
@@ -105,26 +191,31 @@ export function timeLeft(speech: Speech, session: Session, now: number): string 
     : fill(speech.trans.__('{time} left'), { time: duration(speech, Math.floor(left)) });
 }
 
-/** Share of the lease that has passed, 0–1. */
-export function leaseUsed(session: Session, now: number): number | null {
+/** Share of the lease that is left, 0–1. */
+export function leaseLeft(session: Session, now: number): number | null {
   const ends = session.lease?.ends_at;
   const start = Date.parse(session.ready_at ?? session.created_at);
   if (!ends) {
     return null;
   }
   const whole = Date.parse(ends) - start;
-  return whole > 0 ? Math.min(1, Math.max(0, (now - start) / whole)) : null;
+  return whole > 0 ? Math.min(1, Math.max(0, (Date.parse(ends) - now) / whole)) : null;
 }
 
-/** "€5.90 so far", or null where no price is set. */
-export function costWords(speech: Speech, session: Session, now: number): string | null {
+/** "€5.90": what the device has cost until now, or null where no price is set. */
+export function spentWords(speech: Speech, session: Session, now: number): string | null {
   if (!session.price) {
     return null;
   }
   const start = Date.parse(session.ready_at ?? session.created_at);
   const end = session.ended ? Date.parse(session.ended.at) : now;
-  const amount = soFar(speech, session.price, Math.max(0, end - start) / 3600e3);
-  return amount ? fill(speech.trans.__('{money} so far.'), { money: amount }) : null;
+  return soFar(speech, session.price, Math.max(0, end - start) / 3600e3);
+}
+
+/** "€5.90 so far." */
+export function costWords(speech: Speech, session: Session, now: number): string | null {
+  const money = spentWords(speech, session, now);
+  return money ? fill(speech.trans.__('{money} so far.'), { money }) : null;
 }
 
 /** Message 52: why a figure is missing. Never 0, never blank. */

@@ -16,6 +16,8 @@ export interface CardDevice {
   readonly product: string | null;
   readonly memoryBytes: number | null;
   readonly profile: string | null;
+  /** An amount of a device that others use too. */
+  readonly shared: boolean;
   readonly simulated: boolean;
   readonly attributes: readonly { name: string; value: string; source: string | null }[];
 }
@@ -27,10 +29,19 @@ export interface CardUsage {
   readonly whyMissing: string | null;
 }
 
+export interface CardSession {
+  readonly id: string;
+  readonly name: string;
+  readonly activity: string | null;
+  readonly state: string | null;
+  /** The kernel whose output the card is. */
+  readonly kernel: string | null;
+}
+
 export interface Card {
   readonly kind: CardKind;
   readonly compact: boolean;
-  readonly session: { id: string; name: string; activity: string | null; state: string | null } | null;
+  readonly session: CardSession | null;
   readonly devices: readonly CardDevice[];
   readonly usage: CardUsage | null;
   readonly leaseEnds: string | null;
@@ -38,6 +49,8 @@ export interface Card {
   readonly checkedInKernel: string | null;
   readonly facts: readonly { name: string; value: string; source: string | null }[];
   readonly sees: { count: number; given: number; extra: string | null } | null;
+  /** Of a list of sessions: one line each. */
+  readonly sessions: readonly { id: string; devices: readonly CardDevice[] }[];
   readonly ended: {
     code: string;
     at: string | null;
@@ -117,7 +130,9 @@ const KINDS = ['gpu', 'part', 'tpu', 'nic', 'cpu', 'other'] as const;
 function device(value: unknown): CardDevice {
   const source = dict(value);
   const share = dict(own(source, 'share'));
-  const profile = text(share, 'profile') ?? text(source, 'profile');
+  const found = attributes(own(source, 'attributes'), dict(own(source, 'sources')));
+  const published = found.find(item => item.name.split('/').pop() === 'profile');
+  const profile = text(share, 'profile') ?? text(source, 'profile') ?? published?.value ?? null;
   const kind = KINDS.find(item => item === own(source, 'device_kind')) ?? (profile ? 'part' : 'gpu');
   const nodes = items(own(source, 'nodes'));
   return {
@@ -129,8 +144,9 @@ function device(value: unknown): CardDevice {
     product: text(source, 'product'),
     memoryBytes: number(source, 'memory_bytes'),
     profile,
+    shared: Object.keys(dict(own(share, 'consumed'))).length > 0,
     simulated: own(source, 'simulated') === true,
-    attributes: attributes(own(source, 'attributes'), dict(own(source, 'sources')))
+    attributes: found
   };
 }
 
@@ -154,13 +170,20 @@ function session(value: unknown): Card['session'] {
       id: value.slice(0, 253),
       name: value.slice(0, 253).replace(/-[a-z0-9]{5}$/, ''),
       activity: null,
-      state: null
+      state: null,
+      kernel: null
     };
   }
   const source = dict(value);
   const id = text(source, 'id');
   return id
-    ? { id, name: text(source, 'name') ?? id, activity: text(source, 'activity'), state: text(source, 'state') }
+    ? {
+        id,
+        name: text(source, 'name') ?? id,
+        activity: text(source, 'activity'),
+        state: text(source, 'state'),
+        kernel: text(source, 'kernel_id')
+      }
     : null;
 }
 
@@ -195,6 +218,15 @@ function ended(value: unknown): Card['ended'] {
     message: text(source, 'message'),
     params
   };
+}
+
+/** The sessions of a list, each with its devices. */
+function sessionLines(value: unknown): Card['sessions'] {
+  return items(own(dict(value), 'sessions')).flatMap(item => {
+    const source = dict(item);
+    const id = text(source, 'id');
+    return id ? [{ id, devices: items(own(source, 'devices')).map(device) }] : [];
+  });
 }
 
 function tooLarge(data: unknown): boolean {
@@ -233,6 +265,7 @@ export function readCard(data: unknown): Card | null {
       return found ? [{ id: found.id, name: found.name }] : [];
     }),
     message: text(source, 'message', 'subtitle'),
+    sessions: sessionLines(own(source, 'sessions')),
     notes: items(own(source, 'notes')).flatMap(note => scalar(note) ?? [])
   };
 }

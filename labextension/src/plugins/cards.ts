@@ -1,36 +1,54 @@
-/** Turns what a card's buttons say into commands, each of which asks before it does anything. */
+/** Draws device cards in outputs and makes their buttons work, each with a question first. */
 
 import type { JupyterFrontEnd, JupyterFrontEndPlugin } from '@jupyterlab/application';
+import { IRenderMimeRegistry } from '@jupyterlab/rendermime';
 
+import type { CardActions } from '../components/card';
+import { cardNews } from '../model/cardnews';
+import { extendBy, idleSeconds, warningOf } from '../model/sessions';
 import { IGPUSessions } from '../tokens';
-import { CARD_EVENT } from '../widgets/cardrenderer';
-import { CommandIDs } from '../widgets/commandids';
+import { CardRenderer, MIME_TYPE, type CardHost } from '../widgets/cardrenderer';
 
-const COMMANDS: Readonly<Record<string, string>> = {
-  extend: CommandIDs.extend,
-  describe: CommandIDs.describe,
-  stop: CommandIDs.stop,
-  'attach-here': CommandIDs.attachHere,
-  open: CommandIDs.open
-};
+function actionsOf({ workbench, actions }: IGPUSessions): CardActions {
+  const withSession = (id: string, run: 'extend' | 'describe' | 'stop'): void => {
+    const session = workbench.sessions.get(id);
+    if (session) {
+      void (run === 'describe' ? actions.describe(session) : actions[run](session, true));
+    }
+  };
+  return {
+    act: (action, id) => withSession(id, action),
+    again: (session, way) => actions.again(session, way),
+    log: session => void actions.showLog(session),
+    useHere: session => void actions.attachHere(session),
+    getDevice: () => {
+      workbench.remembered.toggle('new', true);
+      actions.reveal();
+    }
+  };
+}
 
 export const cardsPlugin: JupyterFrontEndPlugin<void> = {
   id: 'jupyter-dra:cards',
-  description: 'Makes the buttons of device cards work.',
+  description: 'Shows device cards of GPU sessions in outputs.',
   autoStart: true,
-  requires: [IGPUSessions],
-  activate: (app: JupyterFrontEnd): void => {
-    document.addEventListener(CARD_EVENT, event => {
-      const detail: unknown = (event as CustomEvent<unknown>).detail;
-      if (typeof detail !== 'object' || detail === null) {
-        return;
+  requires: [IGPUSessions, IRenderMimeRegistry],
+  activate: (_app: JupyterFrontEnd, sessions: IGPUSessions, rendermime: IRenderMimeRegistry): void => {
+    const { workbench, actions } = sessions;
+    const host: CardHost = {
+      speech: actions.speech,
+      changed: workbench.changed,
+      actions: actionsOf(sessions),
+      news: id => cardNews(workbench, id),
+      running: session => {
+        const { now } = workbench.ticker;
+        return {
+          extendSeconds: extendBy(session),
+          endsSoon: warningOf(session, now.value)?.kind === 'lease',
+          idle: idleSeconds(session, now.value)
+        };
       }
-      const { action, session } = detail as Record<string, unknown>;
-      const command = typeof action === 'string' && Object.hasOwn(COMMANDS, action) ? COMMANDS[action] : undefined;
-      if (command) {
-        const args = typeof session === 'string' && action !== 'open' ? { session } : {};
-        void app.commands.execute(command, args);
-      }
-    });
+    };
+    rendermime.addFactory({ safe: true, mimeTypes: [MIME_TYPE], createRenderer: () => new CardRenderer(host) }, 0);
   }
 };

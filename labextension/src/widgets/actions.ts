@@ -7,6 +7,7 @@ import { Widget } from '@lumino/widgets';
 import { Problem } from '../api/client';
 import type { Requirement, Session } from '../api/types';
 import { copyForAdmin } from '../format/admin';
+import type { WayAgain } from '../format/again';
 import { kernelState } from '../format/sessions';
 import { requirementLine } from '../format/requirement';
 import type { Speech } from '../format/speech';
@@ -152,6 +153,16 @@ export class Actions {
     if (await this._confirm(title, share + loss, trans.__('Use it'))) {
       await this._tell(() => this._bench.attach(session.id, path));
     }
+  }
+
+  /** Puts the request of an ended session into the form, changed as its end suggests. */
+  again(session: Session, way: WayAgain): void {
+    this._bench.prefill({ ...session.requirement, ...way.change });
+    this._bench.remembered.toggle('new', true);
+    if (way.kind === 'image') {
+      this._bench.remembered.toggle('options', true);
+    }
+    this.reveal();
   }
 
   /** The session goes on without this server, until its lease ends. */

@@ -1,30 +1,31 @@
-/** Renders a card output. It asks nothing of the server; its buttons are commands, which ask the user. */
+/** Renders a card output. It asks nothing of the server: it shows what the page knows anyway, in trusted outputs. */
 
 import { Clipboard } from '@jupyterlab/apputils';
 import type { IRenderMime } from '@jupyterlab/rendermime-interfaces';
-import { nullTranslator } from '@jupyterlab/translation';
+import type { ISignal } from '@lumino/signaling';
 import { Widget } from '@lumino/widgets';
 import type { ReactElement } from 'react';
 import { createRoot, type Root } from 'react-dom/client';
 
-import { CardView, type CardAction } from '../components/card';
+import { CardView, type CardActions, type RunningFacts } from '../components/card';
 import { SpeechContext } from '../components/speech';
-import { localeTag, type Speech } from '../format/speech';
-import { readCard } from '../model/card';
+import type { Session } from '../api/types';
+import type { Speech } from '../format/speech';
+import { readCard, type Card } from '../model/card';
+import { noNews, type CardNews } from '../model/cardnews';
 import { safeText } from './textpane';
 
 export const MIME_TYPE = 'application/vnd.jupyter-dra.card+json';
 
-/** What a card's buttons say upward; the cards plugin turns it into commands. */
-export const CARD_EVENT = 'jupyter-dra-card';
-
-export interface CardEventDetail {
-  action: CardAction;
-  session: string | null;
+/** What a card is given by the page around it. */
+export interface CardHost {
+  readonly speech: Speech;
+  /** Something that a card may show has changed. */
+  readonly changed: ISignal<unknown, void>;
+  readonly actions: CardActions;
+  news(session: string | null): CardNews;
+  running(session: Session): RunningFacts;
 }
-
-/** A card older than this no longer shows use and lease: they are of another time. */
-const LIVE_MS = 15 * 60_000;
 
 /** What is no card of ours is shown as the text that came with it. */
 function Fallback({ model, speech }: { model: IRenderMime.IMimeModel; speech: Speech }): ReactElement {
@@ -38,40 +39,22 @@ function Fallback({ model, speech }: { model: IRenderMime.IMimeModel; speech: Sp
 }
 
 export class CardRenderer extends Widget implements IRenderMime.IRenderer {
-  constructor(options: IRenderMime.IRendererOptions) {
+  constructor(private readonly _host: CardHost) {
     super();
     this.addClass('dra-CardOutput');
-    const translator = options.translator ?? nullTranslator;
-    const language = (translator as { languageCode?: string }).languageCode;
-    this._speech = { trans: translator.load('jupyter_dra'), locale: localeTag(language, navigator.language) };
+    _host.changed.connect(this._follow, this);
   }
 
   renderModel(model: IRenderMime.IMimeModel): Promise<void> {
-    const card = readCard(model.data[MIME_TYPE]);
-    this._root ??= createRoot(this.node);
-    const now = Date.now();
-    const at = Date.parse(card?.asOf ?? '');
-    const live = Number.isFinite(at) && now - at < LIVE_MS;
-    this._root.render(
-      <SpeechContext.Provider value={this._speech}>
-        {card ? (
-          <CardView
-            card={card}
-            now={now}
-            live={live}
-            onAction={(action, session) => this._say({ action, session })}
-            onCopy={text => Clipboard.copyToSystem(text)}
-          />
-        ) : (
-          <Fallback model={model} speech={this._speech} />
-        )}
-      </SpeechContext.Provider>
-    );
+    this._model = model;
+    this._card = readCard(model.data[MIME_TYPE]);
+    this._render();
     return Promise.resolve();
   }
 
   override dispose(): void {
     if (!this.isDisposed) {
+      this._host.changed.disconnect(this._follow, this);
       // React may be rendering this very output.
       const root = this._root;
       setTimeout(() => root?.unmount(), 0);
@@ -80,10 +63,46 @@ export class CardRenderer extends Widget implements IRenderMime.IRenderer {
     }
   }
 
-  private _say(detail: CardEventDetail): void {
-    this.node.dispatchEvent(new CustomEvent<CardEventDetail>(CARD_EVENT, { bubbles: true, detail }));
+  /** Only what somebody can see is kept current; the rest follows when it is shown. */
+  private _follow(): void {
+    if (this._card && this.isVisible) {
+      this._render();
+    }
   }
 
-  private readonly _speech: Speech;
+  protected override onAfterShow(): void {
+    this._follow();
+  }
+
+  private _render(): void {
+    const { _host: host, _model: model, _card: card } = this;
+    if (!model || this.isDisposed) {
+      return;
+    }
+    this._root ??= createRoot(this.node);
+    this._root.render(
+      <SpeechContext.Provider value={host.speech}>
+        {card ? this._view(card, model.trusted) : <Fallback model={model} speech={host.speech} />}
+      </SpeechContext.Provider>
+    );
+  }
+
+  private _view(card: Card, trusted: boolean): ReactElement {
+    const host = this._host;
+    const news = (id: string | null): CardNews => (trusted ? host.news(id) : noNews(Date.now()));
+    return (
+      <CardView
+        card={card}
+        news={news(card.session?.id ?? null)}
+        newsOf={news}
+        running={session => host.running(session)}
+        actions={trusted ? host.actions : null}
+        onCopy={text => Clipboard.copyToSystem(text)}
+      />
+    );
+  }
+
+  private _model: IRenderMime.IMimeModel | null = null;
+  private _card: Card | null = null;
   private _root: Root | null = null;
 }

@@ -52,11 +52,7 @@ export function SessionsPart({ bench, actions, menus, trans, fresh }: Parts): Re
             session={session}
             now={now}
             subtitle={subtitle(session)}
-            onAgain={(item, change) => bench.prefill({ ...item.requirement, ...change })}
-            onChooseImage={item => {
-              bench.prefill(item.requirement ?? {});
-              bench.remembered.toggle('options', true);
-            }}
+            onAgain={(item, way) => actions.again(item, way)}
             onLog={item => actions.showLog(item)}
             onDetails={item => actions.describe(item)}
             onRemove={item => bench.sessions.forget(item.id)}

@@ -4,7 +4,6 @@ import { act, fireEvent, render, screen, within } from '@testing-library/react';
 import axe from 'axe-core';
 import type { ReactElement } from 'react';
 
-import { CardView } from '../../src/components/card';
 import { Chips } from '../../src/components/chips';
 import { Dock, type DockProps } from '../../src/components/dock';
 import { EndedCard } from '../../src/components/ended';
@@ -16,8 +15,8 @@ import { Tiers } from '../../src/components/tiers';
 import type { Device, Session } from '../../src/api/types';
 import type { Speech } from '../../src/format/speech';
 import { sentence } from '../../src/format/text';
-import { readCard } from '../../src/model/card';
 import { columns, tierRow } from '../../src/model/tiers';
+import { MARKUP } from '../data/foreign';
 import { at, kernel, LARGE, NOW, session, SMALL, tierList } from '../data/answers';
 import { ENGLISH, pseudoSpeech } from '../data/speech';
 
@@ -254,54 +253,10 @@ test('the picture is a grid: arrows move, Enter tells, Escape closes', () => {
   expect(screen.queryByRole('tooltip')).toBeNull();
 });
 
-const MARKUP = [
-  '<img src=x onerror=alert(1)>',
-  '<script>window.owned=1</script>',
-  'a\u202egnp.exe',
-  '{{7*7}}',
-  '</bdi><b>'
-];
-
-test.each(MARKUP)('foreign text %p stays text in a card and a session', text => {
-  const card = readCard({
-    version: 1,
-    card: 'device',
-    as_of: new Date(NOW).toISOString(),
-    session: { id: 'x', name: text },
-    devices: [{ name: text, node: text, product: text, attributes: { 'd/uuid': { string: text } } }],
-    notes: [text]
-  });
-  const hostile = show(
-    <>
-      <CardView card={card!} now={NOW} live onAction={noop} onCopy={noop} />
-      <SessionCard {...sessionProps(session(text, { kernels: [kernel('a', text)], devices: [] }))} />
-    </>
-  );
+test.each(MARKUP)('foreign text %p stays text in a session', text => {
+  const hostile = show(<SessionCard {...sessionProps(session(text, { kernels: [kernel('a', text)], devices: [] }))} />);
   expect(hostile.querySelectorAll('img, script, b, a')).toHaveLength(0);
   expect(hostile.textContent).not.toContain('\u202e');
-});
-
-test('an ended card is red only when something went wrong', () => {
-  const card = (code: string): ReturnType<typeof readCard> => readCard({ version: 1, card: 'ended', ended: { code } });
-  const fault = show(<CardView card={card('out-of-memory')!} now={NOW} live={false} onAction={noop} onCopy={noop} />);
-  expect(fault.querySelector('.dra-mod-fault')).not.toBeNull();
-  const rule = show(<CardView card={card('idle')!} now={NOW} live={false} onAction={noop} onCopy={noop} />);
-  expect(rule.querySelector('.dra-mod-fault')).toBeNull();
-});
-
-test('a reopened card shows facts, never use, lease or buttons that act', () => {
-  const card = readCard({
-    version: 1,
-    card: 'device',
-    as_of: at(-5000),
-    session: { id: 'x', name: 'bert' },
-    lease: { ends_at: at(60) },
-    usage: { memory_used_bytes: 1e9, memory_total_bytes: 80e9 },
-    devices: [{ name: 'gpu-3', label: 'H100 80 GB' }]
-  });
-  const container = show(<CardView card={card!} now={NOW} live={false} onAction={noop} onCopy={noop} />);
-  expect(container.textContent).toContain('as of');
-  expect(container.textContent).not.toMatch(/GiB|left|Stop/);
 });
 
 function everyView(): ReactElement {
@@ -316,16 +271,7 @@ function everyView(): ReactElement {
       <SessionCard {...sessionProps(session('7', { kernels: [kernel('a', '8', 'busy'), kernel('b', '9')] }))} />
       <SessionCard {...sessionProps(session('7', { state: 'starting', devices: [] }), { subtitle: '' })} />
       <SessionCard {...sessionProps(session('7', { state: 'waiting', devices: [] }), { subtitle: '' })} />
-      <EndedCard
-        session={ended}
-        now={NOW}
-        subtitle=""
-        onAgain={noop}
-        onChooseImage={noop}
-        onLog={noop}
-        onDetails={noop}
-        onRemove={noop}
-      />
+      <EndedCard session={ended} now={NOW} subtitle="" onAgain={noop} onLog={noop} onDetails={noop} onRemove={noop} />
     </>
   );
 }
