@@ -15,7 +15,8 @@ from .plain import visible, visible_lines
 from .verdicts import VERDICTS
 
 if TYPE_CHECKING:
-    from ..sessions.service import Sessions
+    from .ports import Launcher
+
 ANY = "Any GPU"
 FIELDS = ("tier", "vram", "max_vram", "count", "product", "architecture")
 # Asked for by code only; the line with the %dra words shows them.
@@ -68,7 +69,7 @@ class DRAPicker(ipywidgets.VBox):  # type: ignore[misc]
     session = Dict(read_only=True)
     message = Unicode("", read_only=True)
 
-    def __init__(self, sessions: Sessions | None = None, **wish: Any) -> None:
+    def __init__(self, sessions: Launcher | None = None, **wish: Any) -> None:
         self._sessions = sessions
         self._asked = 0
         self._showing = False
@@ -144,10 +145,7 @@ class DRAPicker(ipywidgets.VBox):  # type: ignore[misc]
             feed = await sessions.inventory()
             context = await sessions.context()
             namespace = context["namespace"] or "default"
-            tiers: list[dict[str, Any]] = await feed.ask(
-                lambda inventory: inventory.tiers(namespace=namespace)
-            )
-            return tiers
+            return await feed.ask(lambda inventory: inventory.tiers(namespace=namespace))
 
         def show(done: Future[list[dict[str, Any]]]) -> None:
             if done.cancelled() or done.exception() is not None:

@@ -2,34 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Callable, Iterator
+from typing import Any, TypeVar
 
 import ipywidgets
 import pytest
 
+from jupyter_dra.planner import Inventory
 from jupyter_dra.sessions.loop import BackgroundLoop
 from jupyter_dra.widgets import DeviceCard, DRAPicker
 
 from .hostile import TEXTS, has_hidden, held
 
+T = TypeVar("T")
+
+
+def tier(name: str, **words: str) -> dict[str, Any]:
+    notes = {f"jupyter-dra.dev/{word.replace('_', '-')}": text for word, text in words.items()}
+    return {"kind": "DeviceClass", "metadata": {"name": name, "annotations": notes}, "spec": {}}
+
 
 class Feed:
-    async def inventory(self) -> Feed:
-        return self
-
-    def tiers(self, **_where: Any) -> list[dict[str, Any]]:
-        return [
-            {"name": "high-memory-gpu", "display_name": "High memory", "hidden": False},
-            {"name": "secret", "display_name": None, "hidden": True},
-        ]
+    async def ask(self, question: Callable[[Inventory], T]) -> T:
+        tiers = [tier("high-memory-gpu", display_name="High memory"), tier("secret", hidden="true")]
+        return question(Inventory.from_objects(tiers))
 
 
 class Record:
     id = "picked-9d4fk"
+    state = "running"
 
     def as_dict(self) -> dict[str, Any]:
-        return {"id": self.id, "state": "running", "devices": [{"label": "H100 80 GB", "device": "gpu-0"}]}
+        return {"id": self.id, "state": self.state, "devices": [{"label": "H100 80 GB", "device": "gpu-0"}]}
 
 
 class FakeSessions:
@@ -70,11 +74,11 @@ def sessions() -> Iterator[FakeSessions]:
     made.loop.close()
 
 
-def planned(picker: DRAPicker) -> None:
+def planned(picker: DRAPicker, sessions: FakeSessions) -> None:
     """Wait for the plan of the newest change."""
     assert picker._planning is not None
     picker._planning.result(10)
-    picker._sessions.loop.call(_nothing())
+    sessions.loop.call(_nothing())
 
 
 async def _nothing() -> None:
@@ -96,7 +100,7 @@ def test_the_picker_plans_every_change_and_launches_what_it_shows(sessions: Fake
     picker = DRAPicker(sessions=sessions, vram="80GB")
     picker.architecture = ["Hopper"]
     picker._count.value = 2
-    planned(picker)
+    planned(picker, sessions)
     assert sessions.asked[-1] == {"vram": "80GB", "count": 2, "architecture": ["Hopper"]}
     assert picker.plan["verdict"] == "busy"
     assert "Taken now" in picker._verdict.value
@@ -105,14 +109,14 @@ def test_the_picker_plans_every_change_and_launches_what_it_shows(sessions: Fake
     assert future is not None
     future.result(10)
     assert sessions.launched == [{"vram": "80GB", "count": 2, "architecture": ["Hopper"]}]
-    picker._sessions.loop.call(_nothing())
+    sessions.loop.call(_nothing())
     assert picker.session["id"] == "picked-9d4fk"
 
 
 def test_hidden_tiers_are_not_offered(sessions: FakeSessions) -> None:
     picker = DRAPicker(sessions=sessions)
-    planned(picker)
-    assert [name for _label, name in picker._tier.options] in (["", "high-memory-gpu"], [""])
+    planned(picker, sessions)
+    assert picker._tier.options == (("Any GPU", ""), ("High memory", "high-memory-gpu"))
 
 
 def test_a_value_that_cannot_be_used_is_said_and_blocks_launch(sessions: FakeSessions) -> None:
@@ -138,7 +142,7 @@ def test_foreign_text_is_plain_text_in_both_widgets(text: str, sessions: FakeSes
     sessions.message = text
     picker = DRAPicker(sessions=sessions, tier=text)
     if picker._planning is not None:
-        planned(picker)
+        planned(picker, sessions)
     card = DeviceCard(lambda: held(text))
     for widget in (*every(picker), *every(card)):
         assert not isinstance(widget, (ipywidgets.HTML, ipywidgets.HTMLMath))
