@@ -8,6 +8,7 @@ import signal
 import threading
 import time
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -34,8 +35,18 @@ def cluster() -> Iterator[LocalCluster]:
     made.stop()
 
 
+@dataclass(frozen=True)
+class Ran:
+    """What a cell raised, printed and showed."""
+
+    error: BaseException | None
+    stdout: str
+    stderr: str
+    texts: list[str]
+
+
 class Notebook:
-    """A shell with the magic, on a cluster; what a cell prints, shows and raises."""
+    """A shell with the magic, on a cluster."""
 
     def __init__(self, shell: InteractiveShell, cluster: LocalCluster, folder: Path) -> None:
         self.shell, self.cluster, self._folder = shell, cluster, folder
@@ -55,14 +66,13 @@ class Notebook:
         self.sides.append(ClusterSide(make))
         self.shell.register_magics(DRAMagics(self.shell, self.sides[-1]))
 
-    def run(self, line: str, cell: str) -> Any:
+    def run(self, line: str, cell: str) -> Ran:
         with capture_output() as caught:
             result = self.shell.run_cell(f"%%dra {line}\n{cell}")
-        caught.error = result.error_in_exec
-        caught.texts = [output.data.get("text/plain") for output in caught.outputs]
-        return caught
+        texts = [output.data.get("text/plain", "") for output in caught.outputs]
+        return Ran(result.error_in_exec, caught.stdout, caught.stderr, texts)
 
-    def good(self, line: str, cell: str) -> Any:
+    def good(self, line: str, cell: str) -> Ran:
         caught = self.run(line, cell)
         if caught.error is not None:
             raise caught.error

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,9 @@ import pytest
 from IPython.core.interactiveshell import InteractiveShell
 from IPython.testing.globalipapp import start_ipython
 
+from jupyter_dra.claims import Requirement
 from jupyter_dra.errors import NotFoundError
+from jupyter_dra.magics.cluster_side import ClusterSide
 from jupyter_dra.magics.commands import WORDS
 from jupyter_dra.magics.magic import DRAMagics
 from jupyter_dra.widgets.card import MIME, Card
@@ -26,7 +29,7 @@ DEVICE = {
     "product": "Example GPU",
     "label": "E 8 GB",
 }
-SESSION = {
+SESSION: dict[str, Any] = {
     "id": "bert-9d4fk",
     "name": "bert",
     "state": "running",
@@ -38,10 +41,11 @@ SESSION = {
 }
 
 
-class FakeCluster:
+class FakeCluster(ClusterSide):
     """Stands for the user's own cluster login."""
 
     def __init__(self, text: str = "8 taken") -> None:
+        super().__init__()
         self.text = text
         self.orders: list[Any] = []
 
@@ -71,8 +75,11 @@ class FakeCluster:
     def list(self) -> dict[str, Any]:
         return {"sessions": [{**SESSION, "id": self.text}]}
 
-    def launch(self, wish: Any, *, wait: float | None, say: Any) -> dict[str, Any]:
-        self.orders.append((wish.as_dict(), wait))
+    def launch(
+        self, requirement: Requirement, *, wait: float | None, say: Callable[[str], None], **options: Any
+    ) -> dict[str, Any]:
+        assert not options
+        self.orders.append((requirement.as_dict(), wait))
         say("Device reserved")
         return SESSION
 
@@ -135,6 +142,7 @@ def test_load_ext_registers_the_magic_and_imports_nothing_heavy() -> None:
 def test_inside_the_pod_the_card_needs_no_login(shell: InteractiveShell, inside: Path) -> None:
     card = dra(shell)
     assert isinstance(card, Card)
+    assert shell.display_formatter is not None
     data, _metadata = shell.display_formatter.format(card)
     assert data[MIME]["card"] == "device"
     assert "Example GPU" in data["text/html"]
