@@ -94,6 +94,10 @@ bench-selectors: $(VENV)/.test ## selectors over 40,000 devices
 bench-planner: $(VENV)/.test ## plans over up to 10,000 nodes
 	$(BIN)/python -m tests.perf.bench_planner
 
+.PHONY: gpu-hours
+gpu-hours: $(VENV)/.test ## device hours of a week of notebook work, per server, per session, per cell (HOURS="--devices 8 --seed 3")
+	$(BIN)/python -m tests.perf.gpu_hours $(HOURS)
+
 .PHONY: screenshots
 screenshots: $(VENV)/.test ## pictures of the interface in light and dark, into ui-artifacts/
 	PATH="$(NODE_PATH)$(BIN):$$PATH" PYTHON=$(BIN)/python node tests/ui/screenshots.mjs --out ui-artifacts
