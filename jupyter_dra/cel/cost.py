@@ -68,6 +68,7 @@ patch masked prefixLength family isUnspecified isLoopback isLinkLocalMulticast i
 isGlobalUnicast getScheme getHostname getHost getPort getEscapedPath getQuery format.named
 """
 _NOMINAL = frozenset(_NOMINAL_WORDS.split())
+_KEPT = frozenset(["lowerAscii", "upperAscii", "substring", "trim"])
 _READ_ONCE = frozenset(["quantity", "isQuantity", "semver", "isSemver", "ip", "isIP", "cidr", "isCIDR"])
 _WALKED = frozenset(["isSorted", "sum", "max", "min", "indexOf", "lastIndexOf", "includes"])
 _SETS = {"sets.contains": 1, "sets.intersects": 1, "sets.equivalent": 2}
@@ -86,6 +87,7 @@ class _Local(NamedTuple):
     path: Path
     size: int | None
     entry: _Entry | None
+    least: int = 0
 
 
 def estimate(text: str, version: tuple[int, int]) -> int:
@@ -170,6 +172,27 @@ class _Coster:
         local = self.local(node)
         return local.entry if local is not None else None
 
+    def least(self, node: Node) -> int:
+        """The smallest size of a value as far as the expression shows it."""
+        local = self.local(node)
+        if local is not None:
+            return local.least
+        if isinstance(node, Literal):
+            return len(node.value) if isinstance(node.value, (str, bytes)) else 1
+        if isinstance(node, Call) and node.target is not None and node.function in _KEPT:
+            return self.least(node.target)
+        if isinstance(node, Call) and node.function in ("_?_:_", "dyn"):
+            return min(map(self.least, node.args[-2:]))
+        return 0
+
+    def _least_entry(self, node: Node) -> tuple[int, int]:
+        """The smallest key and value of a container that is written out."""
+        if isinstance(node, ListLiteral):
+            return 1, min(map(self.least, node.elements), default=0)
+        if isinstance(node, MapLiteral):
+            return min(map(self.least, node.keys), default=0), min(map(self.least, node.values), default=0)
+        return 0, 0
+
     # --- costs ---
 
     def cost(self, node: Node) -> int:
@@ -215,8 +238,10 @@ class _Coster:
         total = self.cost(node.range)
         kind, entry, path = self.typing.kind(node.range), self.entry(node.range), self.path(node.range)
         is_list = entry.of_list if entry is not None else kind[0] == "list"
-        keys = _Local((*path, "@indices" if is_list else "@keys"), entry.key if entry else None, None)
-        values = _Local((*path, "@items" if is_list else "@values"), entry.value if entry else None, None)
+        first, second = self._least_entry(node.range)
+        keys = _Local((*path, "@indices" if is_list else "@keys"), entry.key if entry else None, None, first)
+        items = (*path, "@items" if is_list else "@values")
+        values = _Local(items, entry.value if entry else None, None, second)
         names = {node.element: values if is_list or node.key is not None else keys}
         if node.key is not None:
             names[node.key] = keys
@@ -246,7 +271,8 @@ class _Coster:
     def _bind(self, node: Bind) -> int:
         value = self.cost(node.value)
         if node.kind == "bind":
-            local = _Local(self.path(node.value), self.known_size(node.value), self.entry(node.value))
+            known, entry = self.known_size(node.value), self.entry(node.value)
+            local = _Local(self.path(node.value), known, entry, self.least(node.value))
             total = _add(_LIST, value)
         elif node.kind == "sortBy":
             return self._sort_by(node, value)
@@ -355,7 +381,7 @@ class _Coster:
             return self._walk(name, target), None
         if name == "url":
             return _part(self.size(args[0]), _TEXT), self.size(args[0])
-        if name in ("lowerAscii", "upperAscii", "substring", "trim") and target is not None:
+        if name in _KEPT and target is not None:
             return _part(self.size(target), _TEXT), self.size(target)
         if name == "replace" and target is not None:
             return _part(self.size(target), 2 * _TEXT), self._replaced(target, args)
@@ -437,7 +463,7 @@ class _Coster:
 
     def _replaced(self, target: Node, args: list[Node]) -> int:
         size, made = self.size(target), self.size(args[1])
-        least = _least(args[0])
+        least = self.least(args[0])
         if least == 0:
             return _add(_times(min(UNKNOWN, size + 1), made), size)
         if made <= least:
@@ -478,15 +504,6 @@ class _Coster:
 def _constant(node: Node, default: int) -> int:
     value = node.value if isinstance(node, Literal) else None
     return max(0, value) if isinstance(value, int) and not isinstance(value, bool) else default
-
-
-def _least(node: Node) -> int:
-    """The smallest size of a text as far as the expression shows it."""
-    if isinstance(node, Literal) and isinstance(node.value, (str, bytes)):
-        return len(node.value)
-    if isinstance(node, Call) and node.function == "_?_:_":
-        return min(map(_least, node.args[1:]))
-    return 0
 
 
 def _is_scalar(kind: Type) -> bool:
