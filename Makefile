@@ -76,6 +76,10 @@ test-controlplane: controlplane ## what needs the real control plane
 equality: controlplane ## tables: our answers beside those of Kubernetes itself
 	$(BIN)/python -m tests.controlplane.equality
 
+.PHONY: chaos
+chaos: $(VENV)/.test ## 200 sessions while everything breaks; SEED=N repeats a run
+	$(BIN)/python -m tests.chaos --sessions $(or $(SESSIONS),200) $(if $(SEED),--seed $(SEED))
+
 .PHONY: package
 package: $(VENV)/.test ## build sdist and wheel, install the wheel where there is no Node, look at it
 	$(BIN)/python tools/check_wheel.py

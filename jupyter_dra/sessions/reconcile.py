@@ -23,18 +23,28 @@ from .seal import LAUNCH
 log = logging.getLogger(__name__)
 
 PERIOD = 60.0
-SETTLED = 30.0
+SETTLED = 10.0
 """Seconds a finished pod is left to the process that launched it."""
 
 
 async def reconcile_for_ever(ctx: Context, registry: Registry) -> None:
-    """At start and every minute, from what the watches know; a fault of the cluster waits for the next round."""
+    """At start, soon after a pod ended that nobody here follows, and every minute; from what the watches know.
+
+    A fault of the cluster waits for the next round.
+    """
+    registry.follow(ctx, ctx.client.namespace)
     while True:
+        registry.stray.clear()
         try:
             await reconcile(ctx, registry)
         except DRAError as error:
             log.info("Cleaning up waits: %s", error)
-        await asyncio.sleep(PERIOD)
+        try:
+            async with asyncio.timeout(PERIOD):
+                await registry.stray.wait()
+            await asyncio.sleep(SETTLED + 1)
+        except TimeoutError:
+            continue
 
 
 async def reconcile(ctx: Context, registry: Registry) -> list[str]:

@@ -35,6 +35,8 @@ class Registry:
         self.publisher = publisher
         self.live: dict[str, LiveSession] = {}
         self.keys: dict[str, str] = {}
+        self.stray = asyncio.Event()
+        """Set when a pod ended that belongs to no session followed here."""
         self._followed: set[tuple[int, str]] = set()
 
     @property
@@ -171,6 +173,9 @@ class Registry:
         else:
             session_id = str((meta.get("labels") or {}).get(labels.SESSION) or "")
         session = self.live.get(session_id)
+        over = (obj.get("status") or {}).get("phase") in ("Succeeded", "Failed")
+        if obj["kind"] == "Pod" and over and not (session is not None and session.followed):
+            self.stray.set()
         if session is not None:
             session.touch()
         elif obj["kind"] == "ResourceClaim":

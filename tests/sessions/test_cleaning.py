@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 
+from jupyter_dra.cluster import ensure_created
 from jupyter_dra.errors import ConflictError, NotFoundError
 from jupyter_dra.sessions import Sessions, making
-from tests.sessions.conftest import Place
+from tests.sessions.place import Place, end_of
 from tests.sessions.test_launch import H100, launched
 
 
@@ -21,12 +22,10 @@ def die(service: Sessions) -> None:
 def test_what_a_dead_launch_made_without_a_pod_is_given_back(
     place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    real = making.ensure_created
-
     async def never_a_pod(client: Any, obj: Any, **options: Any) -> Any:
         if obj["kind"] == "Pod":
             await asyncio.Event().wait()
-        return await real(client, obj, **options)
+        return await ensure_created(client, obj, **options)
 
     monkeypatch.setattr(making, "ensure_created", never_a_pod)
     dead = place.service()
@@ -56,7 +55,7 @@ def test_a_pod_that_finished_while_nobody_looked_is_given_back_with_its_reason(
     place.cluster.wait(finished, deadline=20)
     cleaner = place.service()
     cleaner.loop.call(cleaner.reconcile(), 20)
-    assert cleaner.loop.call(cleaner.ended(session_id), 20).ended.code == "lease-over"
+    assert end_of(cleaner, session_id, 20).code == "lease-over"
     place.cluster.wait(place.empty, deadline=5)
 
 
@@ -161,3 +160,18 @@ def test_a_launch_that_nobody_follows_is_given_back_when_its_wait_and_its_launch
     ended = given_back(place.service(launch=0), waiting.id)
     assert ended.code == "server-stopped"
     assert ended.at >= waiting.created_at + 3, "not before the wait was over"
+
+
+def test_a_pod_that_ends_while_its_own_process_is_gone_is_given_back_soon(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("jupyter_dra.sessions.reconcile.SETTLED", 0.0)
+    monkeypatch.setattr("jupyter_dra.sessions.reconcile.PERIOD", 600.0)
+    dead, other = place.service(keep_on_stop=True), place.service()
+    session_id = launched(dead, {**H100, "lease": "5s"})
+    die(dead)
+    assert place.objects()["pods"], "it still runs"
+    place.cluster.wait(place.empty, deadline=20)
+    assert [(one.id, one.ended.code) for one in other.loop.call(other.list(ended=True)) if one.ended] == [
+        (session_id, "lease-over")
+    ]

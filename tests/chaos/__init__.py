@@ -1,0 +1,1 @@
+"""Many sessions under random trouble, and a count of what is left at the end."""
