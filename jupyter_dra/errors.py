@@ -21,9 +21,22 @@ Codes are kebab-case and stable; programs use ``code`` and ``params``, people re
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
+
+# Controls (line ends among them), direction and invisible characters.
+_UNSAFE = re.compile(r"[\x00-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]")
+
+
+def one_line(text: object) -> str:
+    """Text of strangers as a log may hold it: one record stays one line, and nothing moves the cursor.
+
+    >>> one_line("no\\nWARNING forged")
+    'no\\\\nWARNING forged'
+    """
+    return _UNSAFE.sub(lambda match: repr(match[0])[1:-1], str(text))
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +89,10 @@ class DRAError(Exception):
         self.path = path
         self.next_step = next_step
         self.params: dict[str, Any] = dict(params or {})
+
+    def __str__(self) -> str:
+        """The message on one line, as logs and tracebacks show it; faces take ``message``."""
+        return one_line(self.message)
 
 
 class InputError(DRAError):

@@ -61,8 +61,9 @@ def _literal(value: Any) -> str:
 
 
 def to_magic(requirement: Requirement) -> str:
-    """``%dra launch --vram 80GB``"""
-    return "%dra launch" + _arguments(requirement)
+    """``%dra launch --vram 80GB``; in Python where a text has line breaks, which no magic line can hold."""
+    line = "%dra launch" + _arguments(requirement)
+    return line if len(line.splitlines()) == 1 else to_python(requirement)
 
 
 def to_shell(requirement: Requirement) -> str:
@@ -81,11 +82,20 @@ def _arguments(requirement: Requirement) -> str:
     words: list[str] = []
     for name, value in _shown(requirement).items():
         flag = f"--{name.replace('_', '-')}"
-        if isinstance(value, list) and all(isinstance(one, str) for one in value):
-            for one in value:
-                words += [flag, one]
-        elif isinstance(value, (list, Mapping)):
-            words += [flag, json.dumps(value, ensure_ascii=False)]
-        else:
-            words += [flag, str(value)]
+        for one in _words(name, value):
+            # A text that begins with a dash would be taken for a flag.
+            words += [f"{flag}={one}"] if one.startswith("-") else [flag, one]
     return "".join(" " + shlex.quote(word) for word in words)
+
+
+def _words(name: str, value: Any) -> list[str]:
+    """The texts of one field, each for a flag of its own."""
+    if name == "env":
+        return [f"{key}={one}" for key, one in value.items()]
+    if isinstance(value, list) and all(isinstance(one, str) for one in value):
+        return value
+    if name in ("near", "or_else", "tolerate"):
+        return [json.dumps(one, ensure_ascii=False) for one in value]
+    if isinstance(value, (list, Mapping)):
+        return [json.dumps(value, ensure_ascii=False)]
+    return [str(value)]

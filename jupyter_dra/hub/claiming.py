@@ -12,7 +12,7 @@ from kubernetes_asyncio.client import ApiException
 from kubespawner.clients import shared_client
 
 from ..claims import Requirement, build_claim, hashed_slug, labels
-from ..errors import InputError, RequirementError
+from ..errors import InputError, RequirementError, one_line
 from . import words
 from .charging import charge, devices_of
 from .manifest import PodClaim
@@ -133,7 +133,7 @@ class ServerClaims:
         if known is not None and known["spec"] != found["spec"]:
             notice = f"The template {name} of {self._spawner.namespace} is not the one of {home}; it is used as it is."
             self.notices.append(notice)
-            self._spawner.log.warning("%s: %s", self._spawner._log_name, notice)
+            self._spawner.log.warning("%s: %s", self._spawner._log_name, one_line(notice))
 
     async def _check_possible(self) -> None:
         plan = await self.plan()

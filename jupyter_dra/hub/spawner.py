@@ -14,7 +14,7 @@ from sqlalchemy.orm import object_session
 from traitlets import Bool, Dict, Integer, List, Set, Unicode, default
 
 from ..claims import hashed_slug
-from ..errors import DRAError
+from ..errors import DRAError, one_line
 from . import words
 from .charging import Reservations, held_by
 from .claiming import ServerClaims
@@ -383,7 +383,9 @@ class DRASpawner(KubeSpawner):  # type: ignore[misc]  # KubeSpawner publishes no
             if not spawn.done():
                 raise said(watch.result())
             url = spawn.result()
-            self.log.info("%s holds %s", self._log_name, self.server_claims.given_words() or "no device")
+            self.log.info(
+                "%s holds %s", self._log_name, one_line(self.server_claims.given_words() or "no device")
+            )
             return url
         except ApiException as error:
             raise said(await self._refusal(error), 403 if error.status == 403 else 400) from error
@@ -418,7 +420,7 @@ class DRASpawner(KubeSpawner):  # type: ignore[misc]  # KubeSpawner publishes no
         if pod is not None and (pod.get("status") or {}).get("phase") in ("Failed", "Succeeded"):
             reason = words.ended(pod)
             type(self).ends[(self.user.name, self.name)] = reason
-            self.log.warning("%s: %s", self._log_name, reason)
+            self.log.warning("%s: %s", self._log_name, one_line(reason))
             if self.delete_stopped_pods:
                 await self.stop(now=True)
             return words.exit_code(pod)

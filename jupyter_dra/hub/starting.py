@@ -7,6 +7,7 @@ import time
 from collections.abc import AsyncIterator
 from typing import TYPE_CHECKING, Any
 
+from ..errors import one_line
 from . import words
 
 if TYPE_CHECKING:
@@ -73,7 +74,7 @@ class Start:
         spawner = self._spawner
         scaling = words.scaling(spawner.events, time.monotonic() - self.begun)
         if scaling:
-            spawner.log.warning("%s: %s", spawner._log_name, scaling)
+            spawner.log.warning("%s: %s", spawner._log_name, one_line(scaling))
             return f"No device became free within {words.duration(seconds)}. {scaling}"
         why = await self._waiting()
         if why == _NO_ROOM:

@@ -12,6 +12,7 @@ from typing import Any
 from kubernetes_asyncio import client
 
 from ..claims import labels
+from ..errors import one_line
 from ..model.releases import minor_release
 from ..planner import Inventory
 
@@ -214,7 +215,7 @@ class ClusterView:
 
     def _tell(self, kind: str, reason: str) -> None:
         if self.trouble.get(kind) != reason:
-            self._log.warning("Cannot watch %s: %s", kind, reason)
+            self._log.warning("Cannot watch %s: %s", kind, one_line(reason))
             self._stale = True
             self.trouble[kind] = reason
             self._note()

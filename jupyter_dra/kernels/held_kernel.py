@@ -77,7 +77,7 @@ class HeldKernel:
                 self._news = False
                 await self._look()
         except DRAError as error:
-            log.debug("Kernel %s is not followed further: %s", self.kernel_id, error.message)
+            log.debug("Kernel %s is not followed further: %s", self.kernel_id, error)
         finally:
             self._following = None
 
@@ -167,7 +167,7 @@ class HeldKernel:
         except TimeoutError:
             log.warning("The session %s is still giving its device back", self.session_id)
         except DRAError as error:
-            log.warning("The session %s could not be ended: %s", self.session_id, error.message)
+            log.warning("The session %s could not be ended: %s", self.session_id, error)
         await self.close()
 
     async def close(self) -> None:

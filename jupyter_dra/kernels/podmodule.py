@@ -29,8 +29,11 @@ def _step_aside(spec: Any) -> None:
 
 def load_ipython_extension(shell: Any) -> None:
     """Called by IPython for ``%load_ext jupyter_dra``."""
+    from IPython.core.magic import no_var_expand
+
     from . import held  # type: ignore[attr-defined,unused-ignore]
 
+    @no_var_expand
     def dra(line: str) -> Any:
         """Show the device this kernel holds."""
         words = line.split()

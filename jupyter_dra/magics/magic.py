@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from IPython.core.error import UsageError
-from IPython.core.magic import Magics, cell_magic, line_magic, magics_class
+from IPython.core.magic import Magics, cell_magic, line_magic, magics_class, no_var_expand
 
 from ..errors import DRAError
 from ..widgets import held
@@ -42,6 +42,9 @@ class DRAMagics(Magics):
             self._cluster = ClusterSide()
         return self._cluster
 
+    # Without @no_var_expand IPython would evaluate {…} and $… in the line as Python: a product name copied from the
+    # cluster could then run code (threat T03).
+    @no_var_expand
     @line_magic
     def dra(self, line: str = "") -> Any:
         """Show the device this kernel holds, or ask for one: see ``%dra help``."""
@@ -56,6 +59,7 @@ class DRAMagics(Magics):
         except ValueError as error:
             raise UsageError(f"%dra: {visible(error)}") from error
 
+    @no_var_expand
     @cell_magic("dra")  # type: ignore[arg-type]
     def dra_cell(self, line: str, cell: str) -> Any:
         """Run this cell on a device that is held only while it runs: see ``%%dra --help``."""

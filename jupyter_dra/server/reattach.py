@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from ..errors import ClusterError, ConflictError, DRAError, NotFoundError
+from ..errors import ClusterError, ConflictError, DRAError, NotFoundError, one_line
 from ..kernels.kernelspecs import SESSION_SPEC
 from .ledger import Entry
 
@@ -122,11 +122,11 @@ class Reattachment:
             if error.code == "attached":
                 log.info("Kernels of session %s wait until another server lets go of them", session_id)
                 return
-            log.info("Kernels of session %s are not taken over: %s", session_id, error.message)
+            log.info("Kernels of session %s are not taken over: %s", session_id, error)
             self._drop(entries)
             return
         except DRAError as error:
-            log.info("The session %s ended: %s", session_id, error.message)
+            log.info("The session %s ended: %s", session_id, error)
             self._drop(entries)
             return
         except Exception:
@@ -168,7 +168,7 @@ class Reattachment:
             type=entry.type or "notebook",
             kernel_id=entry.kernel,
         )
-        log.info("Kernel %s is back for %s", entry.kernel, row["path"])
+        log.info("Kernel %s is back for %s", entry.kernel, one_line(row["path"]))
 
 
 async def _into_manager(manager: Any, sessions: Sessions, entry: Entry, handle: KernelHandle) -> None:

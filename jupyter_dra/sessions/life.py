@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any, cast
 
-from ..errors import ConflictError, DRAError, SessionEnded
+from ..errors import ConflictError, DRAError, SessionEnded, one_line
 from .endings import CODES, Reason, reason, reason_of_error
 from .launch import Failed, connect, dial, launch_kernel
 from .leasing import UNKNOWN, over
@@ -154,7 +154,7 @@ def finish(ctx: Context, session: LiveSession, why: Reason, by: str | None = Non
     if session.releasing is not None:
         return
     session.ending, session.ended_by, session.ending_at = why, by or why.params.get("by"), ctx.clock()
-    log.info("Session %s is given back (%s): %s", session.id, why.code, why.in_words())
+    log.info("Session %s is given back (%s): %s", session.id, why.code, one_line(why.in_words()))
     session.fail_step()
     session.wait = None
     session.set_state("releasing")

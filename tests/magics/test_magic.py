@@ -239,6 +239,20 @@ def test_help_lists_the_words(
     assert "--vram" in out
 
 
+@pytest.mark.threat("T03")
+@pytest.mark.parametrize(
+    "words", ["launch --tier {canary.append(1)}", "launch --tier $canary", "{canary.append(1)}"]
+)
+@pytest.mark.parametrize("cell", ["%dra {}", "%%dra --in missing {}\n1"])
+def test_nothing_in_the_line_is_evaluated(
+    shell: InteractiveShell, outside: FakeCluster, words: str, cell: str
+) -> None:
+    shell.user_ns["canary"] = canary = []
+    shell.run_cell(cell.replace("{}", words))
+    assert canary == []
+    assert all("[]" not in json.dumps(order, default=str) for order in outside.orders)
+
+
 @pytest.mark.threat("T02")
 @pytest.mark.parametrize("text", TEXTS)
 def test_hostile_text_from_the_cluster_is_shown_not_obeyed(
