@@ -16,11 +16,20 @@ Figures = Mapping[str, Any]
 class Holder(Protocol):
     """A kernel of a session, as far as its use of the device goes."""
 
-    id: str
-    gone: bool
-    idle_since: float | None
-    device_use: str
-    usage: Figures | None
+    @property
+    def id(self) -> str: ...
+
+    @property
+    def gone(self) -> bool: ...
+
+    @property
+    def idle_since(self) -> float | None: ...
+
+    @property
+    def device_use(self) -> str: ...
+
+    @property
+    def usage(self) -> Figures | None: ...
 
 
 def usage_of(kernels: Iterable[Holder]) -> dict[str, Any] | None:

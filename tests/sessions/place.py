@@ -8,6 +8,7 @@ from typing import Any
 
 from jupyter_dra.sessions import Identity, SessionPolicy, Sessions, Where
 from jupyter_dra.sessions.identity import load_identity
+from jupyter_dra.sessions.record import Ended
 from tests.localcluster_fixture import LocalCluster
 
 CLAIMS = "/apis/resource.k8s.io/v1/namespaces/{}/resourceclaims"
@@ -59,3 +60,10 @@ class Place:
 
     def clear_faults(self) -> None:
         self.cluster.request("DELETE", "/jupyter-dra/faults")
+
+
+def end_of(service: Sessions, session_id: str, seconds: float = 30) -> Ended:
+    """How a session ended, once nothing of it is left."""
+    record = service.loop.call(service.ended(session_id), seconds)
+    assert record.ended is not None
+    return record.ended

@@ -60,7 +60,7 @@ def check_end(
     assert found["message"].endswith(".")
     assert found["next"].endswith(".")
     assert any(f"({code})" in record.message and found["next"] in record.message for record in log.records)
-    done = service.loop.call(service.ended(session_id), 30).as_dict()["ended"]
+    done: dict[str, Any] = service.loop.call(service.ended(session_id), 30).as_dict()["ended"]
     assert done["code"] == code
     assert done["device_returned_at"] is not None
     place.cluster.wait(place.empty, deadline=10)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from jupyter_dra.errors import SessionEnded
-from tests.sessions.conftest import Place
+from tests.sessions.place import Place, end_of
 from tests.sessions.test_launch import H100, launched
 
 
@@ -74,7 +74,7 @@ def test_quota_refuses_in_its_own_words_and_leaves_nothing(place: Place) -> None
     with pytest.raises(SessionEnded) as caught:
         service.loop.call(service.ready(record.id), 30)
     assert caught.value.code == "quota"
-    ended = service.loop.call(service.ended(record.id), 30).ended
+    ended = end_of(service, record.id)
     assert "exceeded quota" in ended.params["detail"]
 
 
@@ -82,7 +82,7 @@ def test_a_pod_deleted_from_outside_ends_the_session_with_that_reason(place: Pla
     service = place.service()
     session_id = launched(service)
     place.cluster.request("DELETE", f"/api/v1/namespaces/{place.namespace}/pods/{session_id}-0")
-    assert service.loop.call(service.ended(session_id), 30).ended.code == "pod-deleted"
+    assert end_of(service, session_id).code == "pod-deleted"
     place.cluster.wait(place.empty, deadline=5)
 
 
@@ -91,14 +91,14 @@ def test_a_claim_deleted_from_outside_ends_the_session_with_that_reason(place: P
     session_id = launched(service)
     path = f"/apis/resource.k8s.io/v1/namespaces/{place.namespace}/resourceclaims/{session_id}"
     place.cluster.request("DELETE", path)
-    assert service.loop.call(service.ended(session_id), 30).ended.code == "claim-deleted"
+    assert end_of(service, session_id).code == "claim-deleted"
     place.cluster.wait(place.empty, deadline=5)
 
 
 def test_a_lease_that_is_over_ends_the_session_by_itself(place: Place) -> None:
     service = place.service()
     session_id = launched(service, {**H100, "lease": "3s"})
-    ended = service.loop.call(service.ended(session_id), 30).ended
+    ended = end_of(service, session_id)
     assert ended.code == "lease-over"
     place.cluster.wait(place.empty, deadline=5)
 
@@ -106,7 +106,7 @@ def test_a_lease_that_is_over_ends_the_session_by_itself(place: Place) -> None:
 def test_an_idle_session_ends_by_itself(place: Place) -> None:
     service = place.service()
     session_id = launched(service, {**H100, "idle_timeout": "2s"})
-    ended = service.loop.call(service.ended(session_id), 40).ended
+    ended = end_of(service, session_id, 40)
     assert ended.code == "idle"
 
 
@@ -117,4 +117,4 @@ def test_watches_that_are_cut_do_not_hide_an_end(place: Place) -> None:
     place.faults(fail={"status": 503, "count": 4, "verb": "watch"})
     place.faults(drop_watches=True)
     place.cluster.request("DELETE", f"/api/v1/namespaces/{place.namespace}/pods/{session_id}-0")
-    assert service.loop.call(service.ended(session_id), 30).ended.code == "pod-deleted"
+    assert end_of(service, session_id).code == "pod-deleted"

@@ -12,7 +12,7 @@ import pytest
 from jupyter_dra.errors import ConflictError, RefusedError
 from jupyter_dra.kernels.held_kernel import HeldKernel
 from jupyter_dra.sessions import KernelChoice, PodChange, Sessions
-from tests.sessions.conftest import Place
+from tests.sessions.place import Place, end_of
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="uses flock as the device")
 WISH = {"tier": "high-memory-gpu", "cpu": "1", "host_memory": "1Gi"}
@@ -97,26 +97,29 @@ def test_another_size_comes_with_a_pod_that_is_scheduled_first_and_starts_when_t
 
 def test_the_clients_of_a_moved_kernel_go_on_at_the_same_addresses(place: Place) -> None:
     from jupyter_client.blocking.client import BlockingKernelClient
+    from jupyter_client.connect import KernelConnectionInfo
 
     service, log = place.service(), place.folder / "kernels.log"
     session = launched(service, log)
     handle = service.loop.call(service.ready(session.id))
-    client, keys = BlockingKernelClient(), []
+    client = BlockingKernelClient()
+    keys: list[object] = []
 
-    def moved(info: Any) -> None:
+    def moved(info: KernelConnectionInfo) -> None:
         keys.append(info["key"])
         client.load_connection_info(info)
 
     held = HeldKernel(service, handle, on_moved=moved)
     try:
-        client.load_connection_info(service.loop.call(held.open()))
+        opened = service.loop.call(held.open())
+        client.load_connection_info(opened)
         client.start_channels(hb=False)
         first = _pid(client)
         service.loop.call(service.restart_kernel(session.id, change=PodChange(cpu="2")))
         place.cluster.wait(lambda: keys)
         assert _pid(client) != first
         assert len(keys) == 1
-        assert keys[0] != handle.credentials.key, "another pod has keys of its own"
+        assert keys[0] != opened["key"], "another pod has keys of its own"
     finally:
         client.stop_channels()
         service.loop.call(held.close())
@@ -168,8 +171,7 @@ def test_a_session_that_is_stopped_while_its_kernel_moves_leaves_nothing(place: 
     service.loop.call(service.restart_kernel(session.id, change=PodChange(cpu="2"), wait=False))
     place.cluster.wait(lambda: f"{session.id}-1" in place.objects()["pods"])
     service.loop.call(service.stop(session.id))
-    ended = service.loop.call(service.ended(session.id), 20)
-    assert ended.ended.code == "stopped"
+    assert end_of(service, session.id, 20).code == "stopped"
     assert place.empty()
     assert "overlap" not in log.read_text()
 

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from jupyter_dra.errors import ConflictError, DRAError, NotFoundError, RefusedError, SessionEnded
-from jupyter_dra.sessions import Session, SessionEvent, Sessions
-from tests.sessions.conftest import Place
+from jupyter_dra.sessions import Session, SessionEvent, SessionRecord, Sessions
+from tests.sessions.place import Place, end_of
 
 H100 = {"tier": "high-memory-gpu"}
 
@@ -137,7 +137,7 @@ def test_a_kernel_that_cannot_start_is_a_crash_with_its_words(place: Place) -> N
     with pytest.raises(SessionEnded) as caught:
         service.loop.call(service.ready(record.id), 30)
     assert caught.value.code == "crashed"
-    assert service.loop.call(service.ended(record.id), 30).ended.exit_code == 3
+    assert end_of(service, record.id).exit_code == 3
 
 
 def test_the_same_key_or_a_starting_notebook_gives_the_first_session(place: Place) -> None:
@@ -156,7 +156,7 @@ def test_twenty_parallel_starts_at_limit_two_give_two_sessions(place: Place) -> 
 
     service = place.service(max_sessions=2)
 
-    async def many() -> list[Any]:
+    async def many() -> list[SessionRecord | BaseException]:
         return await asyncio.gather(*(service.launch(H100) for _ in range(20)), return_exceptions=True)
 
     results = service.loop.call(many(), 60)
@@ -259,7 +259,7 @@ def test_two_kernels_share_one_claim_and_the_last_one_out_releases(place: Place)
     assert place.objects()["claims"] == [session_id]
 
     service.loop.call(service.stop_kernel(session_id, second.id))
-    assert service.loop.call(service.ended(session_id), 30).ended.code == "stopped"
+    assert end_of(service, session_id).code == "stopped"
     place.cluster.wait(place.empty, deadline=5)
 
 

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from jupyter_dra.errors import ClusterError, ConflictError, NotFoundError
-from tests.sessions.conftest import Place
+from jupyter_dra.sessions import SessionRecord
+from tests.sessions.place import Place, end_of
 from tests.sessions.test_launch import H100, launched
 
 
@@ -27,19 +28,24 @@ def test_another_process_lists_describes_and_stops_a_session(place: Place) -> No
     assert [step["state"] for step in record["steps"]] == ["done"] * 7
 
     shell.loop.call(shell.stop(session_id))
-    assert shell.loop.call(shell.ended(session_id), 30).ended.code == "stopped"
-    assert server.loop.call(server.ended(session_id), 30).ended.code == "stopped"
+    assert end_of(shell, session_id).code == "stopped"
+    assert end_of(server, session_id).code == "stopped"
     place.cluster.wait(place.empty, deadline=5)
+
+
+def lease_end(record: SessionRecord) -> float:
+    assert record.lease is not None and record.lease.ends_at is not None
+    return record.lease.ends_at
 
 
 def test_another_process_extends_the_lease(place: Place) -> None:
     server, shell = place.service(), place.service()
     session_id = launched(server, {**H100, "lease": "1h"})
-    before = server.loop.call(server.get(session_id)).lease.ends_at
-    after = shell.loop.call(shell.extend(session_id, extend_seconds=1800), 30).lease.ends_at
+    before = lease_end(server.loop.call(server.get(session_id)))
+    after = lease_end(shell.loop.call(shell.extend(session_id, extend_seconds=1800), 30))
     assert after == pytest.approx(before + 1800, abs=1)
     place.cluster.wait(
-        lambda: server.loop.call(server.get(session_id)).lease.ends_at == pytest.approx(after, abs=1)
+        lambda: lease_end(server.loop.call(server.get(session_id))) == pytest.approx(after, abs=1)
     )
     with pytest.raises(ConflictError) as caught:
         server.loop.call(server.extend(session_id, extend_seconds=100 * 3600))
@@ -58,7 +64,7 @@ def test_a_new_server_takes_over_running_sessions(place: Place) -> None:
     assert handles[0].kernel.argv[0] == "python"
     assert again.loop.call(again.get(session_id)).state == "running"
     again.loop.call(again.stop(session_id))
-    assert again.loop.call(again.ended(session_id), 30).ended.code == "stopped"
+    assert end_of(again, session_id).code == "stopped"
 
 
 @pytest.mark.threat("T28")
@@ -81,7 +87,7 @@ def test_what_only_carries_our_labels_is_never_deleted(place: Place, disguise: s
     session_id = launched(service)
     pod = place.object("pods", f"{session_id}-0")
     meta = pod["metadata"]
-    fake = {
+    fake: dict[str, Any] = {
         "apiVersion": "v1",
         "kind": "Pod",
         "metadata": {
@@ -138,7 +144,8 @@ def test_ended_sessions_are_remembered_on_disk_for_a_day(place: Place) -> None:
     service.loop.call(service.ended(session_id), 30)
     context = service._opening.current
     assert context is not None
-    assert context.store.read(session_id)["ended"]["code"] == "stopped"
+    kept = context.store.read(session_id)
+    assert kept is not None and kept["ended"]["code"] == "stopped"
     context.store.sweep(now[0] - 24 * 3600)
     assert context.store.read(session_id) is not None
     context.store.sweep(now[0] + 60)

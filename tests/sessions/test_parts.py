@@ -121,7 +121,8 @@ def test_volumes_come_from_the_administrators_offers_only() -> None:
 @pytest.mark.threat("T37")
 def test_events_of_one_session_are_merged_to_five_a_second() -> None:
     async def main() -> list[SessionEvent]:
-        publisher, seen = Publisher(), []
+        publisher = Publisher()
+        seen: list[SessionEvent] = []
         publisher.subscribe(seen.append)
         for n in range(40):
             publisher.publish(SessionEvent("s", n, "usage", "running"))
@@ -138,7 +139,8 @@ def test_events_of_one_session_are_merged_to_five_a_second() -> None:
 
 def test_a_failing_subscriber_does_not_disturb_the_others() -> None:
     async def main() -> list[SessionEvent]:
-        publisher, seen = Publisher(), []
+        publisher = Publisher()
+        seen: list[SessionEvent] = []
 
         def broken(event: SessionEvent) -> None:
             raise RuntimeError("mine alone")

@@ -10,6 +10,7 @@ import pytest
 from jupyter_dra.cluster import KubeClient
 from jupyter_dra.errors import NotFoundError, RefusedError, SessionEnded
 from jupyter_dra.sessions import making
+from jupyter_dra.sessions.pods import build_pod
 from jupyter_dra.sessions.queues import KUEUE_GATE, KUEUE_QUEUE, Gate, QueueNews, gate_of
 from tests.sessions.conftest import Place
 from tests.sessions.test_launch import H100
@@ -89,10 +90,9 @@ def test_what_the_queue_does_not_tell_is_not_known(answer: Any) -> None:
 
 def gated(monkeypatch: pytest.MonkeyPatch) -> None:
     """What Kueue's webhook does to a pod with a queue's name when it is created."""
-    build = making.build_pod
 
     def with_gate(*arguments: Any) -> dict[str, Any]:
-        made = build(*arguments)
+        made = build_pod(*arguments)
         made["spec"]["schedulingGates"] = [{"name": KUEUE_GATE}]
         return made
 

@@ -13,7 +13,7 @@ import pytest
 from jupyter_dra.cluster import rbac
 from jupyter_dra.sessions import Sessions, Where, load_identity
 from tests.localcluster_fixture import LocalCluster, start_local_cluster
-from tests.sessions.conftest import Place
+from tests.sessions.place import Place, end_of
 from tests.sessions.test_launch import H100, launched
 
 
@@ -103,7 +103,7 @@ def test_the_printed_user_role_is_enough_for_the_whole_life_of_a_session(
         server = service()
         assert len(server.loop.call(server.reattach(session_id), 30)) == 2
         server.loop.call(server.stop(session_id))
-        assert server.loop.call(server.ended(session_id), 30).ended.code == "stopped"
+        assert end_of(server, session_id).code == "stopped"
     finally:
         server.close()
     assert strict_cluster.list("secrets", "team-a") == []

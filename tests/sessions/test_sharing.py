@@ -9,7 +9,7 @@ import pytest
 from jupyter_dra.errors import NotFoundError, RefusedError
 from jupyter_dra.sessions import Sessions
 from jupyter_dra.sessions.sharing import shared_with
-from tests.sessions.conftest import Place
+from tests.sessions.place import Place, end_of
 from tests.sessions.test_launch import H100, launched
 
 
@@ -90,9 +90,7 @@ def test_it_can_be_taken_back_and_ends_with_the_owners_session(place: Place) -> 
         mira.loop.call(mira.attach(session_id))
 
     ada.loop.call(ada.stop(session_id))
-    ended = mira.loop.call(mira.ended(joined.id), 20).ended
-    assert ended is not None
-    assert ended.code == "claim-deleted"
+    assert end_of(mira, joined.id, 20).code == "claim-deleted"
     ada.loop.call(ada.ended(session_id), 20)
     place.cluster.wait(place.empty)
 

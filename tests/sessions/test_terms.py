@@ -41,7 +41,7 @@ def test_what_the_user_sets_wins_over_the_tiers_defaults() -> None:
     ids=["server", "tier-lease", "tier-idle", "less", "more-idle", "server-is-less"],
 )
 def test_the_lease_is_the_least_that_user_tier_and_server_allow(
-    wish: dict[str, Any], terms: dict[str, int], lease: int, longest: int, idle: int
+    wish: dict[str, Any], terms: dict[str, Any], lease: int, longest: int, idle: int
 ) -> None:
     found = lease_of(Requirement(**wish), POLICY, TierTerms(**terms), now=0)
     assert (found.ends_at, found.longest_until, found.idle_seconds) == (lease, longest, idle)
@@ -50,7 +50,7 @@ def test_the_lease_is_the_least_that_user_tier_and_server_allow(
 @pytest.mark.parametrize(
     ("wish", "path"), [({"lease": "2h"}, "lease"), ({"idle_timeout": "20m"}, "idle_timeout")]
 )
-def test_more_than_the_tier_allows_is_refused_with_its_field(wish: dict[str, str], path: str) -> None:
+def test_more_than_the_tier_allows_is_refused_with_its_field(wish: dict[str, Any], path: str) -> None:
     with pytest.raises(RefusedError) as caught:
         lease_of(Requirement(**wish), POLICY, TierTerms(lease=HOUR, idle=600), now=0)
     assert (caught.value.code, caught.value.path) == ("limit", path)

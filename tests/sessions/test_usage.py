@@ -8,7 +8,7 @@ from typing import Any
 from jupyter_dra.sessions import Sessions
 from jupyter_dra.sessions.leasing import UNKNOWN, UNUSED, USED
 from jupyter_dra.sessions.usage import device_use, idle_since, usage_of
-from tests.sessions.conftest import Place
+from tests.sessions.place import Place, end_of
 from tests.sessions.test_launch import H100, launched
 
 
@@ -99,9 +99,9 @@ def test_a_device_whose_use_nobody_can_tell_is_kept_though_its_kernel_idles(plac
     service = place.service()
     session_id = launched(service, {**card, "idle_timeout": "1s", "lease": "6s"})
     kept = launched(service, {**card, "idle_timeout": "1s", "lease": "60s"}, idle_by="kernel")
-    assert service.loop.call(service.ended(session_id), 40).ended.code == "lease-over"
+    assert end_of(service, session_id, 40).code == "lease-over"
     assert service.loop.call(service.get(session_id)).as_dict()["lease"]["device_use"] == UNKNOWN
-    assert service.loop.call(service.ended(kept), 40).ended.code == "idle"
+    assert end_of(service, kept, 40).code == "idle"
 
 
 def test_the_last_figures_stay_with_an_ended_session(place: Place) -> None:
