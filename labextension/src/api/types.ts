@@ -312,6 +312,15 @@ export interface SessionKernel {
   next_pod?: string | null;
 }
 
+/** One line of a session's history. */
+export interface HistoryEntry {
+  at: number;
+  event: string;
+  kernel?: string;
+  code?: string | null;
+  detail?: string | null;
+}
+
 /** What another pod of a kernel has that the present one has not. */
 export interface PodChange {
   image?: string;
@@ -430,6 +439,7 @@ export interface Session {
   ended: Ended | null;
   orphan: boolean;
   simulated: boolean;
+  history?: readonly HistoryEntry[];
   notebook?: string | null;
   launch_until?: string | null;
   right_size?: RightSize | null;

@@ -2,7 +2,7 @@
 
 import { Problem, type DRAClient } from '../api/client';
 import type { ChangeStream } from '../api/stream';
-import type { LaunchRequest, Session, SessionEvent, SessionKernel } from '../api/types';
+import type { LaunchRequest, PodChange, Session, SessionEvent, SessionKernel } from '../api/types';
 import { Observable, type Visibility } from './observable';
 
 export interface SessionsState {
@@ -13,6 +13,8 @@ export interface SessionsState {
 
 /** A second press within this time joins the first. */
 const SAME_PRESS_MS = 1000;
+/** Lines of the history about a kernel's way to another pod. */
+const MOVES: ReadonlySet<string> = new Set(['moving', 'moved', 'not-moved']);
 /** Ended sessions stay a day. */
 export const ENDED_KEPT_MS = 24 * 3600e3;
 
@@ -142,6 +144,28 @@ export class SessionsModel {
     this._put(await this._client.restartKernel(id, kernel));
   }
 
+  /** Moves a kernel to another pod; null when it runs there, else why it stays where it was. */
+  async moveKernel(id: string, kernel: string, change: PodChange): Promise<string | null> {
+    this._put(await this._client.restartKernel(id, kernel, change));
+    return new Promise(resolve => {
+      const look = (): void => {
+        const session = this.get(id);
+        const one = session?.kernels.find(item => item.id === kernel);
+        if (one?.next_pod) {
+          return;
+        }
+        const last = session?.history?.filter(item => item.kernel === kernel && MOVES.has(item.event)).pop();
+        if (one && last?.event === 'moving') {
+          return;
+        }
+        this.state.changed.disconnect(look);
+        resolve(one && last?.event === 'not-moved' ? (last.detail ?? last.code ?? '') : null);
+      };
+      this.state.changed.connect(look);
+      look();
+    });
+  }
+
   async fetch(id: string): Promise<Session | null> {
     try {
       const session = await this._client.fetchSession(id);
@@ -259,6 +283,9 @@ export function warningOf(session: Session, now: number): Warning | null {
   if (lease.idle_since && lease.idle_limit_seconds) {
     const idle = (now - Date.parse(lease.idle_since)) / 1000;
     const idleLeft = lease.idle_limit_seconds - idle;
+    if (lease.device_use === 'unknown') {
+      return idleLeft <= 0 ? { kind: 'idle-kept', idle } : null;
+    }
     if (idleLeft <= IDLE_SOON_S) {
       return { kind: 'idle', left: Math.max(0, idleLeft) };
     }

@@ -114,6 +114,12 @@ function specs({ workbench: bench, actions }: IGPUSessions): Record<string, Spec
       enabled: some,
       run: onSession(session => actions.restart(session, true))
     },
+    [CommandIDs.changePod]: {
+      label: trans.__('Change Image or Size on the Same Device …'),
+      schema: SESSION_ARGS,
+      enabled: some,
+      run: onSession(session => actions.changePod(session))
+    },
     [CommandIDs.log]: {
       label: trans.__('Show the Log of a Session'),
       schema: SESSION_ARGS,

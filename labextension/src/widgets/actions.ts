@@ -15,6 +15,7 @@ import { fill, plain } from '../format/text';
 import { extendBy } from '../model/sessions';
 import { losers, mustAskToReplace, type Target } from '../model/target';
 import type { Workbench } from '../model/workbench';
+import { podDialogBody } from './poddialog';
 import { textDialogBody, TextPane } from './textpane';
 
 export class Actions {
@@ -126,6 +127,32 @@ export class Actions {
         if (!(await this._bench.notebooks.restart(kernel.id))) {
           await this._bench.sessions.restartKernel(session.id, kernel.id);
         }
+      }
+    });
+  }
+
+  /** Moves the current notebook's kernel (else the first one) to a pod with another image or size; asks for both. */
+  async changePod(session: Session): Promise<void> {
+    const { trans } = this.speech;
+    const path = this._bench.current?.path;
+    const kernel = session.kernels.find(item => item.notebook === path) ?? session.kernels[0];
+    if (!kernel) {
+      return;
+    }
+    const result = await showDialog({
+      title: plain(fill(trans.__('Change the pod of {session}'), { session: session.name })),
+      body: podDialogBody(kernel, this.speech),
+      buttons: [Dialog.cancelButton({ label: trans.__('Cancel') }), Dialog.warnButton({ label: trans.__('Change') })]
+    });
+    const change = result.value ?? {};
+    if (!result.button.accept || !Object.keys(change).length) {
+      return;
+    }
+    await this._tell(async () => {
+      const refused = await this._bench.sessions.moveKernel(session.id, kernel.id, change);
+      if (refused !== null) {
+        const values = { session: session.name, why: refused };
+        Notification.error(plain(fill(trans.__('The kernel of {session} stays in its pod: {why}'), values)));
       }
     });
   }

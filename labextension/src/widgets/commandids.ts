@@ -9,6 +9,7 @@ export const CommandIDs = {
   attachHere: 'jupyter-dra:attach-here',
   openNotebook: 'jupyter-dra:open-notebook',
   restart: 'jupyter-dra:restart',
+  changePod: 'jupyter-dra:change-pod',
   log: 'jupyter-dra:log',
   extend: 'jupyter-dra:extend',
   stop: 'jupyter-dra:stop',

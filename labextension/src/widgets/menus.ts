@@ -132,6 +132,7 @@ export class Menus {
         }
       },
       { label: trans.__('Restart'), run: () => void this._actions.restart(session) },
+      { label: trans.__('Change image or size …'), run: () => void this._actions.changePod(session) },
       { label: trans.__('Log'), run: () => void this._actions.showLog(session) },
       { label: trans.__('Details'), run: () => void this._actions.describe(session) },
       { label: trans.__('Copy request'), run: () => void this._actions.copyRequest(session.requirement ?? {}) },

@@ -238,3 +238,28 @@ test('the status bar shows one fact about this notebook, the worst', () => {
   expect(statusOf(bench([session('b')]), NOW)).toEqual({ kind: 'elsewhere', held: 1 });
   expect(statusOf(bench([own], { lost: { since: NOW, retryAt: null } }), NOW)?.kind).toBe('offline');
 });
+
+test('a kernel that moves is waited for, and why it stays is told', async () => {
+  const moving = { ...kernel('k-1', null), next_pod: 'a-9d3fk-1' };
+  const one = (revision: number, event: string, more: object = {}): Session =>
+    session('a', {
+      revision,
+      kernels: [event === 'moving' ? moving : { ...moving, next_pod: null }],
+      history: [{ at: 1, event, kernel: 'k-1', ...more }]
+    });
+  const restartKernel = jest.fn(() => Promise.resolve(one(20, 'moving')));
+  const { model, emit } = modelOf({ restartKernel, fetchSession: () => Promise.resolve(one(21, 'moved')) });
+  let answer: string | null | undefined;
+  void model.moveKernel('a-9d3fk', 'k-1', { cpu: '2' }).then(value => {
+    answer = value;
+  });
+  await settle();
+  expect(answer).toBeUndefined();
+  emit('a-9d3fk', 21);
+  await settle();
+  expect(answer).toBeNull();
+  expect(restartKernel).toHaveBeenCalledWith('a-9d3fk', 'k-1', { cpu: '2' });
+
+  restartKernel.mockResolvedValueOnce(one(30, 'not-moved', { code: 'launch-timeout', detail: 'Insufficient cpu' }));
+  expect(await model.moveKernel('a-9d3fk', 'k-1', { cpu: '200' })).toBe('Insufficient cpu');
+});

@@ -1,0 +1,43 @@
+/** A dialog body that asks for another image or size of a kernel's pod. */
+
+import { Widget } from '@lumino/widgets';
+
+import type { PodChange, SessionKernel } from '../api/types';
+import type { Speech } from '../format/speech';
+
+type Field = keyof PodChange;
+
+/** The body; its value holds only what differs from the pod as it is. */
+export function podDialogBody(kernel: SessionKernel, speech: Speech): Widget & { getValue(): PodChange } {
+  const { trans } = speech;
+  const node = document.createElement('div');
+  node.className = 'dra-PodDialog';
+  const words: Record<Field, string> = {
+    image: trans.__('Image'),
+    cpu: trans.__('CPUs'),
+    host_memory: trans.__('Host memory')
+  };
+  const inputs = (Object.keys(words) as Field[]).map((field): [Field, HTMLInputElement] => {
+    const label = document.createElement('label');
+    label.textContent = words[field];
+    const input = document.createElement('input');
+    input.className = 'jp-mod-styled';
+    input.name = field;
+    input.value = kernel[field] ?? '';
+    label.appendChild(input);
+    node.appendChild(label);
+    return [field, input];
+  });
+  const note = document.createElement('p');
+  note.textContent = trans.__(
+    'The device is kept; variables are lost. The new pod is placed first: if there is no room, the kernel stays.'
+  );
+  node.appendChild(note);
+  const getValue = (): PodChange =>
+    Object.fromEntries(
+      inputs
+        .map(([field, input]) => [field, input.value.trim()])
+        .filter(([field, value]) => value && value !== (kernel[field as Field] ?? ''))
+    );
+  return Object.assign(new Widget({ node }), { getValue });
+}
