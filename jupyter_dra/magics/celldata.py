@@ -258,10 +258,39 @@ def read_table(data: bytes) -> Any:
         raise CannotTravel("A table is not readable.") from error
     try:
         table = pyarrow.ipc.open_stream(data).read_all()
+        for field in table.schema:
+            _check_column(pyarrow.types, field.type, field.name)
+        if table.num_rows > 8 * len(data):  # a row of the smallest type takes a bit
+            raise CannotTravel("A table has more rows than what came could hold.")
         table.validate(full=True)
     except (pyarrow.ArrowInvalid, pyarrow.ArrowNotImplementedError, OSError) as error:
         raise CannotTravel("A table is not readable.") from error
     return table
+
+
+def _check_column(types: Any, kind: Any, name: str, inner: bool = False) -> None:
+    """Raise CannotTravel for a type whose values can be larger in memory than on the wire.
+
+    Runs and views repeat what was sent once, nulls take no place at all, and a code that stands for a text grows
+    to that text inside a list; at the top a column of codes stays one.
+    """
+    plain = ("integer", "floating", "boolean", "temporal", "decimal", "fixed_size_binary")
+    texts = ("string", "large_string", "binary", "large_binary")
+    if any(getattr(types, f"is_{one}")(kind) for one in (*plain, *texts)):
+        return
+    if types.is_null(kind) and not inner:
+        return
+    if types.is_dictionary(kind) and not inner:
+        return _check_column(types, kind.value_type, name, inner=True)
+    if types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind):
+        return _check_column(types, kind.value_type, name, inner=True)
+    if types.is_struct(kind) or types.is_map(kind):
+        parts = [kind.key_type, kind.item_type] if types.is_map(kind) else [field.type for field in kind]
+        if parts:
+            for part in parts:
+                _check_column(types, part, name, inner=True)
+            return
+    raise CannotTravel(f"A table has a column {name[:60]!r} of type {str(kind)[:60]}; it is not loaded.")
 
 
 def compressed(message: bytes) -> bool:

@@ -139,6 +139,61 @@ def test_arrow_tables_travel_and_compressed_ones_are_not_opened() -> None:
 
 
 @pytest.mark.threat("T44")
+def streamed(pa: Any, table: Any) -> bytes:
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, table.schema) as writer:
+        writer.write_table(table)
+    data: bytes = sink.getvalue().to_pybytes()
+    return data
+
+
+@pytest.mark.threat("T44")
+def test_tables_that_grow_in_memory_are_not_loaded() -> None:
+    pa = pytest.importorskip("pyarrow")
+    many = 10**9
+    runs = pa.RunEndEncodedArray.from_arrays(pa.array([many], pa.int32()), pa.array(["x" * 100]))
+    codes = pa.DictionaryArray.from_arrays(pa.array([0] * 1000, pa.int8()), pa.array(["z" * 10_000]))
+    bombs = {
+        "nulls": pa.nulls(many),
+        "runs": runs,
+        "nulls in a list": pa.ListArray.from_arrays(pa.array([0, many], pa.int32()), pa.nulls(many)),
+        "codes in a list": pa.ListArray.from_arrays(pa.array([0, 1000], pa.int32()), codes),
+        "structs of nothing": pa.array([{}] * 100_000, pa.struct([])),
+        "bytes of no length": pa.array([b""] * 100_000, pa.binary(0)),
+    }
+    if hasattr(pa, "ListViewArray"):
+        views = ([0] * 1000, [1000] * 1000)
+        bombs["views"] = pa.ListViewArray.from_arrays(
+            *(pa.array(one, pa.int32()) for one in views), pa.array(range(1000))
+        )
+    for name, column in bombs.items():
+        data = streamed(pa, pa.table({"n": column}))
+        for kind in ("table", "frame", "series"):
+            with pytest.raises(CannotTravel):
+                from_text(forged({"k": kind, "p": 0}, data)), name
+
+
+def test_tables_of_ordinary_types_travel_nested_or_not() -> None:
+    pa = pytest.importorskip("pyarrow")
+    import datetime
+    from decimal import Decimal
+
+    table = pa.table(
+        {
+            "none": pa.nulls(2),
+            "flag": [True, None],
+            "when": [datetime.datetime(2026, 1, 1), None],
+            "money": [Decimal("2.90"), None],
+            "list": [[1, 2], []],
+            "struct": [{"a": 1, "b": ["x"]}, None],
+            "map": pa.array([[("k", 1)], []], pa.map_(pa.string(), pa.int64())),
+            "codes": pa.array(["a", "b"]).dictionary_encode(),
+            "vector": pa.array([[1.0, 2.0], [3.0, 4.0]], pa.list_(pa.float64(), 2)),
+        }
+    )
+    assert from_text(to_text({"x": table})[0])[0]["x"].equals(table)
+
+
 def test_arrays_travel_and_those_with_objects_or_a_false_header_are_not_loaded() -> None:
     np = pytest.importorskip("numpy")
     import io
