@@ -53,6 +53,7 @@ function Device(props: CardProps): ReactElement {
     return (
       <EndedOutput
         session={session}
+        freeNow={news.freeNow}
         onAgain={actions && (way => actions.again(session, way))}
         onDetails={actions && (() => actions.act('describe', session.id))}
         onLog={actions && (() => actions.log(session))}
@@ -133,6 +134,7 @@ function EndedCard({ card, news, actions }: CardProps): ReactElement {
   return (
     <EndedOutput
       session={session}
+      freeNow={news.freeNow}
       onAgain={actions && (way => actions.again(session, way))}
       onDetails={actions && (() => actions.act('describe', session.id))}
       onLog={actions && news.session ? () => actions.log(session) : null}

@@ -21,6 +21,8 @@ export interface EndedProps {
   session: Session;
   now: number;
   subtitle: string;
+  /** A device like it is free. */
+  freeNow: boolean;
   onAgain: (session: Session, way: WayAgain) => void | Promise<unknown>;
   onLog: (session: Session) => void | Promise<unknown>;
   onDetails: (session: Session) => void | Promise<unknown>;
@@ -74,7 +76,7 @@ export function EndedCard(props: EndedProps): ReactElement {
   const { session, now } = props;
   const id = useId();
   const { ended } = session;
-  const words = endWords(speech, session);
+  const words = endWords(speech, session, props.freeNow);
   const early = endedEarly(session);
   const fault = ended ? isFault(ended) : false;
   const time = ended ? clock(speech, ended.at, now) : '';

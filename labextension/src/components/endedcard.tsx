@@ -13,6 +13,8 @@ import { useSpeech } from './speech';
 export interface EndedCardProps {
   /** As the server knows it, or as far as the card tells it. */
   session: Session;
+  /** A device like it is free. */
+  freeNow: boolean;
   /** Null in front ends where nothing can be pressed. */
   onAgain: ((way: WayAgain) => void) | null;
   onDetails: (() => void) | null;
@@ -69,10 +71,10 @@ export function sessionOfCard(card: Card): Session {
 /** Ends whose cause is in the log of the kernel. */
 const IN_THE_LOG = new Set(['out-of-memory', 'crashed', 'exited', 'prepare-failed', 'launch-timeout']);
 
-export function EndedOutput({ session, onAgain, onDetails, onLog }: EndedCardProps): ReactElement {
+export function EndedOutput({ session, freeNow, onAgain, onDetails, onLog }: EndedCardProps): ReactElement {
   const speech = useSpeech();
   const { trans } = speech;
-  const words = endWords(speech, session);
+  const words = endWords(speech, session, freeNow);
   const fault = session.ended ? isFault(session.ended) : false;
   const [first, ...others] = waysAgain(speech, session);
   const log = onLog && IN_THE_LOG.has(session.ended?.code ?? '') ? onLog : null;

@@ -6,7 +6,7 @@ import type { Session } from '../api/types';
 import type { Warning } from '../model/sessions';
 import { clock, duration, runningClock } from '../format/durations';
 import { percent } from '../format/numbers';
-import { costWords, devicesLine, givingBackWords, kernelState, missingWords } from '../format/sessions';
+import { costWords, devicesLine, givingBackWords, kernelState, missingWords, queueWords } from '../format/sessions';
 import { used, usedOf } from '../format/sizes';
 import type { Speech } from '../format/speech';
 import { readyWords, stepViews } from '../format/steps';
@@ -232,12 +232,21 @@ function WarningLine(props: SessionProps): ReactElement | null {
       </div>
     );
   }
-  const left = warning.kind === 'idle' ? duration(speech, Math.max(60, warning.left)) : '';
+  if (warning.kind === 'idle-kept') {
+    const text = trans.__('idle {time}; device use not known, so it is kept');
+    return (
+      <div className="dra-Warning">
+        <Icon name="glass" />
+        <span>{fill(text, { time: duration(speech, warning.idle) })}</span>
+      </div>
+    );
+  }
+  const left = duration(speech, Math.max(60, warning.left));
   return (
     <div className="dra-Warning">
       <Icon name="glass" className="dra-mod-warn" />
       <span>
-        <Said text={sentence(trans.__('Given back in **{time}**'), { time: left })} />
+        <Said text={sentence(trans.__('Given back in **{time}**.'), { time: left })} />
       </span>
       <Button
         label={fill(trans.__('Keep {session}'), { session: session.name })}
@@ -389,11 +398,7 @@ function Waiting(props: SessionProps): ReactElement {
           ? `${fill(trans.__('Next known change: a lease ends at {time}.'), { time: clock(speech, next.at, now) })} `
           : ''}
         {queue && typeof queue !== 'string' && queue.position
-          ? `${fill(trans.__('You are number {n} in the queue {queue}, as of {time}.'), {
-              n: queue.position,
-              queue: queue.name ?? '',
-              time: clock(speech, queue.as_of ?? '', now)
-            })} `
+          ? `${queueWords(speech, queue.position, queue.name ?? '', queue.as_of ?? '', now)} `
           : ''}
         {trans.__('It starts by itself; you can close this page.')}
       </p>

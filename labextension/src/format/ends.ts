@@ -231,8 +231,12 @@ function endHead(speech: Speech, session: Session, ended: Ended): string {
   }
 }
 
-/** The whole message of an ended session; the server's own words where no code has any. */
-export function endWords(speech: Speech, session: Session): EndWords {
+/**
+ * The whole message of an ended session; the server's own words where no code has any.
+ *
+ * `freeNow`: a device of its tier is free as far as is known.
+ */
+export function endWords(speech: Speech, session: Session, freeNow = false): EndWords {
   const { trans } = speech;
   const { ended } = session;
   if (!ended) {
@@ -248,9 +252,10 @@ export function endWords(speech: Speech, session: Session): EndWords {
         time: clock(speech, ended.device_returned_at, Date.parse(ended.device_returned_at))
       })
     : trans.__('Variables are gone; the notebook is kept.');
+  const free = freeNow ? trans.__('A device like it is free now.') : '';
   return {
     head: endHead(speech, session, ended),
-    body: reason ? `${reason} ${returned}` : returned,
+    body: [reason, returned, free].filter(Boolean).join(' '),
     fault: isFault(ended)
   };
 }

@@ -203,7 +203,7 @@ function nodeLine(speech: Speech, params: Params): Line {
   }
 }
 
-function oneNodeLine(speech: Speech, params: Params): Line {
+function oneNodeLine(speech: Speech, { params, devices }: Reason): Line {
   const { trans } = speech;
   const most = number(params, 'most_on_one_node');
   const free = number(params, 'most_free_on_one_node');
@@ -213,17 +213,62 @@ function oneNodeLine(speech: Speech, params: Params): Line {
   }
   return most < needed
     ? {
-        main: fill(trans.__('match, but no node has more than {most}. A notebook runs on one node.'), {
-          most: count(speech, most)
-        }),
+        main: fill(
+          trans._n(
+            'device matches, but no node has more than {most}. A notebook runs on one node.',
+            'devices match, but no node has more than {most}. A notebook runs on one node.',
+            devices
+          ),
+          { most: count(speech, most) }
+        ),
         sub: null
       }
     : {
-        main: fill(trans.__('are free, but no node has more than {most}. A notebook runs on one node.'), {
-          most: count(speech, free)
-        }),
+        main: fill(
+          trans._n(
+            'device is free, but no node has more than {most}. A notebook runs on one node.',
+            'devices are free, but no node has more than {most}. A notebook runs on one node.',
+            devices
+          ),
+          { most: count(speech, free) }
+        ),
         sub: null
       };
+}
+
+/** Amounts by the last part of their names: "3 GiB", "3 GiB, 20 cores". */
+function amounts(speech: Speech, params: Params, key: string): string {
+  const texts = Object.entries(record(params, key)).map(([name, value]) => {
+    const last = name.split('/').pop() ?? name;
+    return last === 'memory' ? sizeLabel(String(value)) : `${String(value)} ${last}`;
+  });
+  return nameList(speech, texts);
+}
+
+function shareLine(speech: Speech, reason: Reason): Line {
+  const { trans } = speech;
+  const { params } = reason;
+  const missing = list(params, 'missing').map(String);
+  if (missing.length) {
+    return { main: fill(trans.__('do not state {field}'), { field: nameList(speech, missing) }), sub: null };
+  }
+  const asked = amounts(speech, params, 'asked');
+  const most = amounts(speech, params, 'at_most');
+  if (most) {
+    return { main: fill(trans.__('give at most {most}; {asked} asked'), { most, asked }), sub: null };
+  }
+  const given = amounts(speech, params, 'given');
+  if (!given) {
+    return serverLine(reason);
+  }
+  const main = fill(trans.__('have no room for {given}'), { given });
+  if (!asked) {
+    return { main, sub: trans.__('No amount asked: takes the whole device.') };
+  }
+  return {
+    main,
+    sub: asked === given ? null : fill(trans.__('{asked} asked; it comes in steps, so {given}'), { asked, given })
+  };
 }
 
 function partLine(speech: Speech, params: Params): Line {
@@ -265,15 +310,19 @@ export function reasonLine(speech: Speech, reason: Reason): Line {
     case 'partner':
       return partnerLine(speech, reason);
     case 'one-node':
-      return oneNodeLine(speech, params);
+      return oneNodeLine(speech, reason);
     case 'node':
       return nodeLine(speech, params);
     case 'taken':
       return takenLine(speech, params);
     case 'part':
       return partLine(speech, params);
+    case 'share':
+      return shareLine(speech, reason);
     case 'inventory':
-      return { main: trans.__('in an incomplete list right now'), sub: trans.__('usually over in a minute') };
+      return text(params, 'state') === 'invalid'
+        ? { main: trans.__('in a list with a mistake of the driver'), sub: trans.__('your admin can help') }
+        : { main: trans.__('in an incomplete list right now'), sub: trans.__('usually over in a minute') };
     default:
       return serverLine(reason);
   }

@@ -167,6 +167,24 @@ export function kernelState(speech: Speech, state: string, idle: number | null):
   }
 }
 
+/** "3rd", as the language writes places in a row. */
+function ordinal(speech: Speech, n: number): string {
+  const { trans } = speech;
+  const rule = new Intl.PluralRules(speech.locale, { type: 'ordinal' }).select(n);
+  const templates: Partial<Record<Intl.LDMLPluralRule, string>> = {
+    one: trans.__('{n}st'),
+    two: trans.__('{n}nd'),
+    few: trans.__('{n}rd')
+  };
+  return fill(templates[rule] ?? trans.__('{n}th'), { n });
+}
+
+/** Message 26, where a queue decides: "You are 3rd in team-a’s queue, as of 12:04." */
+export function queueWords(speech: Speech, position: number, queue: string, asOf: string, now: number): string {
+  const values = { place: ordinal(speech, position), queue, time: clock(speech, asOf, now) };
+  return fill(speech.trans.__('You are {place} in {queue}’s queue, as of {time}.'), values);
+}
+
 /** Message 32: why a device is not free yet. */
 export function givingBackWords(speech: Speech, since: string | null, now: number, node: string | null): string {
   const { trans } = speech;

@@ -1,6 +1,7 @@
 /** What the page knows about the session behind a card in an output: the card shows it, and never asks the server itself. */
 
 import type { Session } from '../api/types';
+import { isTierFree } from './tiers';
 import type { Workbench } from './workbench';
 
 export interface CardNews {
@@ -10,6 +11,8 @@ export interface CardNews {
   readonly over: boolean;
   /** Since when the numbers are old, while the connection is lost. */
   readonly asOf: number | null;
+  /** A device of the tier that the session asked for is free, as far as is known. */
+  readonly freeNow: boolean;
   /** Sessions of this user that run. */
   readonly held: readonly Session[];
   readonly now: number;
@@ -17,7 +20,7 @@ export interface CardNews {
 
 /** For a card that nobody trusts, or outside our own pages. */
 export function noNews(now: number): CardNews {
-  return { session: null, over: false, asOf: null, held: [], now };
+  return { session: null, over: false, asOf: null, freeNow: false, held: [], now };
 }
 
 export function cardNews(
@@ -30,6 +33,7 @@ export function cardNews(
   return {
     session,
     over: id !== null && known && session === null,
+    freeNow: isTierFree(bench.cluster.state.value.tiers, session?.requirement ?? null),
     asOf: bench.cluster.state.value.lost?.since ?? null,
     held: shown.filter(item => item.mine && item.state === 'running'),
     now: bench.ticker.now.value

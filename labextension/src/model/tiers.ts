@@ -74,6 +74,12 @@ export function offeredTiers(list: TierList): { main: Tier[]; other: Tier[] } {
   return { main: visible.filter(isMain), other: visible.filter(tier => !isMain(tier)) };
 }
 
+/** Whether a device of the tier that a request names is free, as far as is known; false where it names none. */
+export function isTierFree(tiers: TierList | null, requirement: Requirement | null): boolean {
+  const tier = requirement?.tier ? tiers?.tiers.find(item => item.name === requirement.tier) : undefined;
+  return (tier?.free ?? 0) > 0;
+}
+
 /** All GPUs together: the server counts each once; without its count, the largest tier of each size stands in. */
 export function anyGPU(list: TierList): AnyGPU | null {
   const tiers = list.tiers.filter(tier => !tier.hidden && isGPUTier(tier));

@@ -2,7 +2,7 @@
 
 import { useMemo, type ReactElement } from 'react';
 
-import type { Requirement, TierList } from '../api/types';
+import type { Relaxation, Requirement, TierList } from '../api/types';
 import { Chips } from '../components/chips';
 import { Claim, WrittenClaim } from '../components/claim';
 import { Fold, Section } from '../components/controls';
@@ -11,11 +11,23 @@ import { Options } from '../components/options';
 import { Banner, Skeleton } from '../components/states';
 import { Tiers } from '../components/tiers';
 import { shortProducts } from '../format/products';
+import { changeWords } from '../format/reasons';
 import { fieldWords, optionsLine, requirementLine } from '../format/requirement';
 import { sizeLabel } from '../format/sizes';
 import { fill, sentence } from '../format/text';
-import { asForm, chipFields, isUnreadable, patch, removeChip, typeMemory, undo, written } from '../model/draft';
-import { answerOf } from '../model/plan';
+import {
+  asForm,
+  chipFields,
+  isUnreadable,
+  patch,
+  relax,
+  removeChip,
+  sameRequirement,
+  typeMemory,
+  undo,
+  written
+} from '../model/draft';
+import { answerOf, sortChanges } from '../model/plan';
 import {
   anyGPU,
   anyRow,
@@ -187,6 +199,15 @@ function WrittenPart({ bench }: Parts): ReactElement {
   );
 }
 
+/** The first change that would make the notebook's own wish possible, while the form holds it and it is not. */
+function nearest(bench: Parts['bench']): Relaxation | null {
+  const { plan, asked } = bench.plan.state.value;
+  const required = bench.wish?.required;
+  return plan?.verdict === 'impossible' && required && asked && sameRequirement(asked, required)
+    ? (sortChanges(plan.relaxations)[0] ?? null)
+    : null;
+}
+
 function WishBanner({ bench, actions, trans }: Parts): ReactElement | null {
   const { wish, current } = bench;
   if (!wish || !current) {
@@ -200,6 +221,17 @@ function WishBanner({ bench, actions, trans }: Parts): ReactElement | null {
   const text = Object.keys(wish.preferred).length
     ? trans.__('{notebook} asks for **{required}**; {preferred} is better.')
     : trans.__('{notebook} asks for **{required}**.');
+  const near = nearest(bench);
+  if (near) {
+    const change = changeWords(actions.speech, near, wish.required, actions.tierName);
+    return (
+      <Banner
+        icon="book"
+        text={sentence(trans.__('Nearest to what this notebook asks for: {change}.'), { change })}
+        actions={[{ text: trans.__('Use this'), link: true, onPress: () => bench.edit(item => relax(item, near)) }]}
+      />
+    );
+  }
   return (
     <Banner
       icon="book"

@@ -10,6 +10,7 @@ import { count } from '../format/numbers';
 import { requirementLine } from '../format/requirement';
 import { fill } from '../format/text';
 import { extendBy, idleSeconds, isOf, isOver, sortSessions, warningOf } from '../model/sessions';
+import { isTierFree } from '../model/tiers';
 import type { Parts } from './parts';
 
 export function SessionsPart({ bench, actions, menus, trans, fresh }: Parts): ReactElement {
@@ -52,6 +53,7 @@ export function SessionsPart({ bench, actions, menus, trans, fresh }: Parts): Re
             session={session}
             now={now}
             subtitle={subtitle(session)}
+            freeNow={isTierFree(cluster.state.value.tiers, session.requirement)}
             onAgain={(item, way) => actions.again(item, way)}
             onLog={item => actions.showLog(item)}
             onDetails={item => actions.describe(item)}

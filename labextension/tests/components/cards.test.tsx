@@ -253,7 +253,7 @@ test('a page that has not asked yet does not say that a session is over', () => 
     ({
       sessions: { state: new Observable({ sessions: found, known }) },
       shown: found,
-      cluster: { state: new Observable({ lost: null }) },
+      cluster: { state: new Observable({ lost: null, tiers: null }) },
       ticker: { now: new Observable(NOW) }
     }) as unknown as Parameters<typeof cardNews>[0];
   expect(cardNews(bench(false, []), 'x').over).toBe(false);

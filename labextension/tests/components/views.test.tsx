@@ -271,7 +271,16 @@ function everyView(): ReactElement {
       <SessionCard {...sessionProps(session('7', { kernels: [kernel('a', '8', 'busy'), kernel('b', '9')] }))} />
       <SessionCard {...sessionProps(session('7', { state: 'starting', devices: [] }), { subtitle: '' })} />
       <SessionCard {...sessionProps(session('7', { state: 'waiting', devices: [] }), { subtitle: '' })} />
-      <EndedCard session={ended} now={NOW} subtitle="" onAgain={noop} onLog={noop} onDetails={noop} onRemove={noop} />
+      <EndedCard
+        session={ended}
+        now={NOW}
+        subtitle=""
+        freeNow={false}
+        onAgain={noop}
+        onLog={noop}
+        onDetails={noop}
+        onRemove={noop}
+      />
     </>
   );
 }

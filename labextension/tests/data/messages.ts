@@ -1,0 +1,122 @@
+/** The messages of the interface by number, as people read them: the one place where their exact words are settled. */
+
+export const MESSAGES: Readonly<Record<string, readonly string[]>> = {
+  '1 fits': ['Fits now · 6 devices on 3 nodes. Likely an A100 40 GB on a100-mig-0.', 'Fits now · 1 device on 1 node.'],
+  '2 busy': [
+    'All taken for now · 8 devices would fit, none is free. The first known lease ends at 12:41, in 38 min, unless extended.',
+    'All taken for now · 1 device would fit, none is free.'
+  ],
+  '3 impossible': ['Not possible here · No node has this, even with everything free.'],
+  '4 unknown, rights': [
+    'Cannot be sure · 8 devices match, 3 are held that you can see: at most 5 free. You may not see other namespaces. Launching tells.'
+  ],
+  '5 unknown, search limit': ['Cannot be sure · Too many combinations to try in time. Launching tells.'],
+  '6 unknown, device plugin': ['Cannot be sure · node-b also gives its cards out another way; 2 may be in use.'],
+  '7 invalid': ['Needs a correction · 1 of your conditions cannot work.'],
+  '8 scales from zero': ['Starts a node first · No such node runs now. One is started for you; allow some minutes.'],
+  '9 limit or quota': [
+    'Your limit is reached · You may hold 2 devices and hold 2: bert-train, slice-demo. Stop one, or ask your admin for more.',
+    'Your team’s limit is reached · team-a uses 8 of 8.'
+  ],
+  '10 policy': ['Not allowed for you · Only group vision may use high-memory-gpu. Nearest allowed: Medium GPU.'],
+  '11 kind': ['another kind of device · network cards, TPUs, CPUs'],
+  '12 memory': ['less than 141 GB · nearest: H100, 80 GB', 'memory size not known'],
+  '13 near miss': ['just short: 79.65 GiB, you ask for 80 GiB. Write 80 GB to mean what is on the card.'],
+  '14 condition': ['not Hopper or newer · nearest: MI300X, 192 GB', 'do not state driver version'],
+  '15 condition failed': [
+    'Your condition stops with an error on gpu-0 of node-b: it has no type. The cluster would refuse the whole request.'
+  ],
+  '16 partner': ['no RDMA card on the same PCIe root · H200 on 232 nodes'],
+  '17 one node': [
+    'devices are free, but no node has more than 1. A notebook runs on one node.',
+    'device is free, but no node has more than 1. A notebook runs on one node.'
+  ],
+  '18 out of service': [
+    'out of service · marked by driver: too many memory errors',
+    'out of service · marked by driver or admin'
+  ],
+  '19 taken': ['taken · 3 by you, 2 by mira, 7 not visible to you'],
+  '20 parts': ['no room left on their card for a 2g.10gb part · memory-slices: 3 of 8 left, 4 needed'],
+  '21 share': [
+    'have no room for 4 GiB · 3 GiB asked; it comes in steps, so 4 GiB',
+    'have no room for 16 GiB · No amount asked: takes the whole device.'
+  ],
+  '22 inventory': ['in an incomplete list right now · usually over in a minute'],
+  '23 relaxations': [
+    'Join your session bert-train: start now',
+    'Without the network card: 240 free',
+    'Take 80 GB: 240 free',
+    'Also accept MI300X: 240 free',
+    '2 instead of 4 devices: 240 free',
+    'A part of a card is enough: 240 free',
+    'Use Medium GPU: 240 free',
+    'Accept devices marked maintenance: 240 free'
+  ],
+  '26 order': ['You are 3rd in team-a’s queue, as of 12:04.', 'You are 11th in team-a’s queue, as of 12:04.'],
+  '27 holder': [
+    'You · bert-train | gpu-3 · idle for 40 min',
+    'mira · 2 devices | lease ends 14:30',
+    'namespace team-b · 1 device | a job, no end known',
+    '4 devices | you may not see the holder',
+    'namespace team-c · 1 device | held, not used (no pod) since 6 d'
+  ],
+  '28 steps': [
+    'Request checked',
+    'Claim created · analysis-7k2xq',
+    'Device reserved · H100 80 GB · gpu-3 on dgx-h100-0',
+    'Placed on dgx-h100-0',
+    'Getting the image · cuda:1, last time 1:05',
+    'Starting Python 3',
+    'Connecting'
+  ],
+  '30 ready': [
+    'Ready after 3.4 s, as predicted: gpu-3.',
+    'Ready after 3.4 s on gpu-3; gpu-4 was predicted but taken meanwhile.'
+  ],
+  '31 ended early': [
+    'There is no image x. Check its name. Everything was given back.',
+    '16 GiB is over the 8 GiB allowed in team-a. Everything was given back.',
+    'The tier x does not exist; there are: a, b. Everything was given back.',
+    'The driver could not prepare gpu-4: no more memory. Everything was given back.'
+  ],
+  '32 giving back': [
+    '0:14, waits for the old pod to end',
+    'still held after 2 min: the driver on node-b does not answer. Your admin can help; you can go on elsewhere.'
+  ],
+  '33 whole': ['Whole device. Nobody else is on it.'],
+  '34 MIG': ['A fixed part (MIG). Own memory and own compute, kept apart by the card.'],
+  '35 time slices': ['Taking turns (time slices). Memory is not divided: one notebook can crowd out the others.'],
+  '36 MPS': [
+    'Side by side (MPS). Runs at the same time; memory limit 20 GiB each. A crash of one can end the others.',
+    'Side by side (MPS). Runs at the same time; no memory limit. A crash of one can end the others.'
+  ],
+  '37 capacity': ['An amount of memory, counted but not enforced.'],
+  '42 host memory': [
+    'The kernel was ended: out of host memory · It used more than its 16 GiB of the node’s memory. The device’s own memory was not the problem (31.0 of 79.6 GiB).'
+  ],
+  '43 idle, lease, by you, by admin': [
+    'The session ended: not used for 30 min',
+    'The session ended: its time was over (4 h 10 min)',
+    'You stopped it.',
+    'ops stopped it: maintenance.'
+  ],
+  '44 evicted': [
+    'The node dgx-h100-0 ran low on disk and ended the kernel.',
+    'The node dgx-h100-0 was taken out of work.',
+    'It made room for work with a higher priority.'
+  ],
+  '45 device': [
+    'The driver marked gpu-3 on dgx-h100-0 as broken (gpu-lost) and the cluster ended the kernel. Nothing in your code caused this.'
+  ],
+  '46 node lost, pod deleted, claim deleted': [
+    'dgx-h100-0 has not answered since 12:03.',
+    'Somebody deleted the kernel’s pod.',
+    'Somebody deleted the claim.'
+  ],
+  '47 crash': ['The kernel stopped by itself (exit code 1).', 'It crashed in native code (segmentation fault).'],
+  '48 all ends add': [
+    'Variables are gone; the notebook is kept. The device was given back at 12:03. A device like it is free now.',
+    'Variables are gone; the notebook is kept.'
+  ],
+  '52 not available': ['not available on a part', 'not stated by the driver', 'not readable: no right']
+};

@@ -1,0 +1,245 @@
+/** Every message of the table, made from the codes and numbers that the server sends. */
+
+import type { Holder, Params, Session } from '../../src/api/types';
+import { endWords } from '../../src/format/ends';
+import { changeWords, gainWords, holderWords, reasonLine } from '../../src/format/reasons';
+import { givingBackWords, missingWords, queueWords, sharingWords } from '../../src/format/sessions';
+import { readyWords, stepDetail, stepTitle, stepViews } from '../../src/format/steps';
+import type { Speech } from '../../src/format/speech';
+import { sentenceText } from '../../src/format/text';
+import {
+  boltWords,
+  fitsWords,
+  fixWords,
+  limitWords,
+  neverWords,
+  policyWords,
+  takenWords,
+  unknownWords,
+  type VerdictWords
+} from '../../src/format/verdicts';
+import { at, kernel, NOW, plan, session } from '../data/answers';
+import { MESSAGES } from '../data/messages';
+import { ENGLISH, pseudoSpeech } from '../data/speech';
+
+type Said = Readonly<Record<string, readonly string[]>>;
+
+const verdict = ({ head, body }: VerdictWords): string => `${head} · ${sentenceText(body)}`;
+
+function verdicts(speech: Speech): Said {
+  const likely = { label: 'A100 40 GB', device: 'gpu-1', node: 'a100-mig-0' };
+  const counts = (change: object): ReturnType<typeof plan> => plan({ counts: { ...plan().counts, ...change } });
+  const refused = (code: string, params: Params): ReturnType<typeof plan> =>
+    plan({ launch: { can: 'no', code, params } });
+  const plugin = { code: 'device-plugin', params: { node: 'node-b', devices: 2 } };
+  return {
+    '1 fits': [
+      verdict(fitsWords(speech, plan(), likely)),
+      verdict(fitsWords(speech, counts({ free: 1, matching_nodes: 1 }), null))
+    ],
+    '2 busy': [
+      verdict(takenWords(speech, plan(), at(38.5), NOW)),
+      verdict(takenWords(speech, counts({ matching: 1 }), null, NOW))
+    ],
+    '3 impossible': [verdict(neverWords(speech))],
+    '4 unknown, rights': [
+      verdict(unknownWords(speech, counts({ matching: 8, free: null, free_at_most: 5 }), ['claims-not-visible']))
+    ],
+    '5 unknown, search limit': [verdict(unknownWords(speech, plan(), ['search-budget']))],
+    '6 unknown, device plugin': [
+      verdict(unknownWords(speech, plan({ certainty: { sure: false, reasons: [plugin] } }), ['device-plugin']))
+    ],
+    '7 invalid': [verdict(fixWords(speech, plan({ findings: [{ code: 'cel', severity: 'error', message: 'x' }] })))],
+    '8 scales from zero': [verdict(boltWords(speech))],
+    '9 limit or quota': [
+      verdict(limitWords(speech, refused('limit', { limit: 2, held: 2, names: ['bert-train', 'slice-demo'] }))),
+      verdict(limitWords(speech, refused('quota', { namespace: 'team-a', used: 8, hard: 8 })))
+    ],
+    '10 policy': [
+      verdict(
+        policyWords(speech, refused('policy', { groups: ['vision'], tier: 'high-memory-gpu', nearest: 'Medium GPU' }))
+      )
+    ]
+  };
+}
+
+function reasons(speech: Speech): Said {
+  const line = (code: string, params: Params, devices = 4): string => {
+    const { main, sub } = reasonLine(speech, { code, devices, params, message: '' });
+    return sub ? `${main} · ${sub}` : main;
+  };
+  const memory = { asked_bytes: 141e9, nearest: { label: 'H100 80 GB' } };
+  const miss = { near_miss: true, asked: '80 GiB', nearest: { label: 'H100 80 GB', bytes: 85520809984 } };
+  const hopper = { field: 'compute_capability', asked: '>=9.0', nearest: { label: 'MI300X 192 GB' } };
+  const counter = { counter: 'memory-slices', left: 3, total: 8, needed: 4 };
+  const scattered = { needed: 2, most_on_one_node: 4, most_free_on_one_node: 1 };
+  return {
+    '11 kind': [line('kind', { kinds: ['nic', 'tpu', 'cpu'] })],
+    '12 memory': [line('memory', memory), line('memory', { direction: 'unknown' })],
+    '13 near miss': [line('memory', miss)],
+    '14 condition': [line('condition', hopper), line('condition', { field: 'driver_version', not_stated: true })],
+    '15 condition failed': [line('condition-error', { device: ['d', 'node-b', 'gpu-0'], attribute: 'type' })],
+    '16 partner': [line('partner', { partner: 'RDMA card', align: 'pcieRoot', label: 'H200', nodes: 232 })],
+    '17 one node': [line('one-node', scattered), line('one-node', scattered, 1)],
+    '18 out of service': [
+      line('out-of-service', { by: 'driver', reason: 'too many memory errors' }),
+      line('out-of-service', {})
+    ],
+    '19 taken': [line('taken', { yours: 3, hidden: 7, users: { mira: 2 } })],
+    '20 parts': [line('part', { label: '2g.10gb', counters: [counter] })],
+    '21 share': [
+      line('share', { asked: { 'd/memory': '3Gi' }, given: { 'd/memory': '4Gi' } }),
+      line('share', { asked: {}, given: { 'd/memory': '16Gi' } })
+    ],
+    '22 inventory': [line('inventory', { state: 'incomplete' })]
+  };
+}
+
+function changes(speech: Speech): Said {
+  const line = (code: string, change: Params, params: Params = {}, asked = {}): string => {
+    const relaxation = { code, change, params, verdict: 'fits' as const, free: 240, message: '' };
+    return `${changeWords(speech, relaxation, asked, name => name)}: ${gainWords(speech, relaxation)}`;
+  };
+  return {
+    '23 relaxations': [
+      line('join-session', {}, { name: 'bert-train' }),
+      line('drop-near', {}, { partner: 'network card' }),
+      line('less-memory', { vram: '80GB' }),
+      line('more-kinds', { product: ['H100', 'MI300X'] }, {}, { product: 'H100' }),
+      line('fewer-devices', { count: 2 }, {}, { count: 4 }),
+      line('part', {}),
+      line('other-tier', { tier: 'Medium GPU' }),
+      line('tolerate', {}, { reason: 'maintenance' })
+    ]
+  };
+}
+
+function holders(speech: Speech): Said {
+  const line = (holder: Holder): string => {
+    const { main, sub } = holderWords(speech, holder, NOW);
+    return `${main} | ${sub ?? ''}`;
+  };
+  return {
+    '26 order': [3, 11].map(place => queueWords(speech, place, 'team-a', at(1), NOW)),
+    '27 holder': [
+      line({ who: 'you', session: 'bert-train-9d3fk', device_names: ['gpu-3'], idle_seconds: 2400 }),
+      line({ who: 'user', user: 'mira', devices: 2, lease_ends: at(147) }),
+      line({ who: 'namespace', namespace: 'team-b', devices: 1 }),
+      line({ who: 'hidden', devices: 4 }),
+      line({ who: 'namespace', namespace: 'team-c', devices: 1, note: 'no-pod', since: at(-6 * 1440) })
+    ]
+  };
+}
+
+function launches(speech: Speech): Said {
+  const step = (code: string, state: string, params: Params = {}): Session['steps'][number] => ({
+    code,
+    state,
+    started_at: at(-1),
+    seconds: state === 'done' ? 0.85 : null,
+    params
+  });
+  const starting = session('analysis', {
+    state: 'starting',
+    steps: [
+      step('checked', 'done'),
+      step('claim-created', 'done', { claim: 'analysis-7k2xq' }),
+      step('allocated', 'done', { predicted: 'gpu-4' }),
+      step('scheduled', 'done', { node: 'dgx-h100-0' }),
+      step('image-pulled', 'now', { image: 'cuda:1', last_seconds: 65 }),
+      step('kernel-starting', 'todo', { kernel: 'Python 3' })
+    ]
+  });
+  const surprised = { ...starting, devices: [{ ...starting.devices[0]!, predicted: false }] };
+  const lines = stepViews(starting).map(view => {
+    const detail = stepDetail(speech, view, starting);
+    const title = stepTitle(speech, view, starting);
+    return detail ? `${title} · ${sentenceText(detail)}` : title;
+  });
+  return {
+    '28 steps': lines,
+    '30 ready': [starting, surprised].map(item => sentenceText(readyWords(speech, item))),
+    '32 giving back': [
+      givingBackWords(speech, at(-14 / 60), NOW, 'node-b'),
+      givingBackWords(speech, at(-2.5), NOW, 'node-b')
+    ]
+  };
+}
+
+function sharing(speech: Speech): Said {
+  const words = (share: Params | null): string => {
+    const one = session('a', { kernels: [kernel('k', 'a.ipynb')] });
+    return sharingWords(speech, { ...one, devices: [{ ...one.devices[0]!, share }] });
+  };
+  return {
+    '33 whole': [words(null)],
+    '34 MIG': [words({ profile: '2g.10gb' })],
+    '35 time slices': [words({ strategy: 'time-slicing' })],
+    '36 MPS': [words({ strategy: 'mps', memory_limit: '20Gi' }), words({ strategy: 'mps' })],
+    '37 capacity': [words({ id: 'x', consumed: { memory: '8Gi' } })],
+    '52 not available': ['not-on-a-part', null, 'no-right'].map(why => missingWords(speech, why))
+  };
+}
+
+const RETURNED = ' Variables are gone; the notebook is kept. The device was given back at 12:03.';
+
+function ends(speech: Speech): Said {
+  const words = (code: string, params: Params = {}, change: Partial<Session> = {}): ReturnType<typeof endWords> => {
+    const ended = { at: at(0), code, exit_code: 1, by: 'ops', message: 'maintenance', params };
+    const record = { state: 'ended' as const, ended: { ...ended, device_returned_at: at(0) } };
+    return endWords(speech, session('bert', { ...record, ...change }));
+  };
+  const why = (code: string, params: Params = {}): string => words(code, params).body.replace(RETURNED, '');
+  const early = (code: string, params: Params): string => {
+    const { head, body } = words(code, params, { ready_at: null });
+    return `${head} ${body}`;
+  };
+  const figures = { limit: '16 GiB', device_used_bytes: 31 * 2 ** 30, device_total_bytes: 79.6 * 2 ** 30 };
+  const memory = words('out-of-memory', figures);
+  const quota = { asked: '16 GiB', allowed: '8 GiB', namespace: 'team-a' };
+  const over = session('bert', { state: 'ended' });
+  const stopped = { at: at(0), code: 'odd', exit_code: 0, by: null, message: null, params: {} };
+  return {
+    '31 ended early': [
+      early('image', { image: 'x' }),
+      early('limit-range', quota),
+      early('class-missing', { tier: 'x', classes: ['a', 'b'] }),
+      early('prepare-failed', { device: 'gpu-4', text: 'no more memory' })
+    ],
+    '42 host memory': [`${memory.head} · ${memory.body.replace(RETURNED, '')}`],
+    '43 idle, lease, by you, by admin': [
+      words('idle').head,
+      words('lease-over').head,
+      why('stopped'),
+      why('stopped-by-admin')
+    ],
+    '44 evicted': [why('evicted', { resource: 'disk' }), why('node-drained'), why('preempted')],
+    '45 device': [why('device-unhealthy', { reason: 'gpu-lost' })],
+    '46 node lost, pod deleted, claim deleted': [why('node-lost'), why('pod-deleted'), why('claim-deleted')],
+    '47 crash': [why('crashed'), why('crashed', { signal: 'SIGSEGV' })],
+    '48 all ends add': [
+      endWords(speech, { ...over, ended: { ...stopped, device_returned_at: at(0) } }, true).body,
+      endWords(speech, { ...over, ended: { ...stopped, device_returned_at: null } }).body
+    ]
+  };
+}
+
+function everything(speech: Speech): Said {
+  const parts = [verdicts, reasons, changes, holders, launches, sharing, ends];
+  return Object.assign({}, ...parts.map(part => part(speech))) as Said;
+}
+
+test.each(Object.entries(MESSAGES))('message %s has its exact words', (name, texts) => {
+  expect(everything(ENGLISH)[name]).toEqual(texts);
+});
+
+test('no message is made that the table does not have', () => {
+  expect(Object.keys(everything(ENGLISH)).sort()).toEqual(Object.keys(MESSAGES).sort());
+});
+
+test('every message goes through the translator', () => {
+  const untranslated = Object.values(everything(pseudoSpeech()))
+    .flat()
+    .filter(text => !text.includes('⟦'));
+  expect(untranslated).toEqual([]);
+});
