@@ -247,7 +247,8 @@ def test_help_lists_the_words(
 def test_nothing_in_the_line_is_evaluated(
     shell: InteractiveShell, outside: FakeCluster, words: str, cell: str
 ) -> None:
-    shell.user_ns["canary"] = canary = []
+    canary: list[int] = []
+    shell.user_ns["canary"] = canary
     shell.run_cell(cell.replace("{}", words))
     assert canary == []
     assert all("[]" not in json.dumps(order, default=str) for order in outside.orders)
