@@ -27,7 +27,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--seed", type=int, default=secrets.randbelow(10**6), help="instead of a fresh one")
     parser.add_argument("--mutations", type=int, default=300)
     parser.add_argument("--requirements", type=int, default=500)
-    parser.add_argument("--cells", type=int, default=150, help="small clusters per seed")
+    parser.add_argument("--cells", type=int, default=300, help="small clusters per seed")
     options = parser.parse_args(arguments)
     try:
         program()

@@ -11,7 +11,7 @@ import json
 import secrets
 import subprocess
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from random import Random
 from typing import Any
@@ -110,6 +110,10 @@ def compare_allocation(rnd: Random, count: int) -> Score:
     return score
 
 
+Compare = Callable[[Random, int], Score]
+KINDS: tuple[Compare, ...] = (compare_compilation, compare_evaluation, compare_allocation)
+
+
 def _defaulted(claim: Object) -> Object:
     """What the API server fills in before a scheduler sees a claim."""
     for request in claim["spec"]["devices"]["requests"]:
@@ -151,7 +155,7 @@ def _device(result: Object) -> tuple[Any, ...]:
 def main(arguments: list[str] | None = None) -> int:
     """Run the cases of a fixed and of a fresh seed; the exit status is 1 where something differs."""
     parser = argparse.ArgumentParser(prog="fuzzing", description=__doc__)
-    parser.add_argument("--cases", type=int, default=1000, help="of each kind and seed (nightly: 20000)")
+    parser.add_argument("--cases", type=int, default=1000, help="of each kind and seed (make nightly: 20000)")
     parser.add_argument("--seed", type=int, default=secrets.randbelow(10**6), help="instead of a fresh one")
     options = parser.parse_args(arguments)
     try:
@@ -162,7 +166,7 @@ def main(arguments: list[str] | None = None) -> int:
     differences = 0
     for seed in (FIXED, options.seed):
         print(f"Seed {seed}", flush=True)
-        for compare in (compare_compilation, compare_evaluation, compare_allocation):
+        for compare in KINDS:
             score = compare(Random(seed), options.cases)
             print(f"  {score}", flush=True)
             for one in score.differences[:20]:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import secrets
 from random import Random
 
 import pytest
 
-from . import building, judging, planning
+from . import building, fuzzing, judging, planning
 from .equality import FIXED
 from .manifests import damaged, recorded
 from .plane import ControlPlane
@@ -31,6 +32,15 @@ def test_every_claim_we_build_is_accepted_and_read_back_whole(control_plane: Con
     outcome = building.compare(control_plane, Random(FIXED), 150, real=15)
     assert outcome.problems == []
     assert (outcome.accepted, outcome.equal) == (150, 150)
+
+
+@pytest.mark.parametrize("compare", fuzzing.KINDS, ids=lambda kind: kind.__name__)
+@pytest.mark.parametrize("seed", [FIXED, None], ids=["fixed", "fresh"])
+def test_random_cases_get_kubernetes_own_answers(compare: fuzzing.Compare, seed: int | None) -> None:
+    """A thousand of each kind; the oracle is Kubernetes' selector compiler and allocator."""
+    seed = secrets.randbelow(10**6) if seed is None else seed
+    score = compare(Random(seed), 1000)
+    assert score.differences == [], f"seed {seed}"
 
 
 @pytest.mark.timeout(240)
