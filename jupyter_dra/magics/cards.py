@@ -7,7 +7,7 @@ from typing import Any
 
 from ..widgets.card import Card, list_card
 from ..widgets.plain import Element, code_block, element, size, table, visible, visible_lines
-from ..widgets.verdicts import VERDICTS
+from ..widgets.verdicts import head_of
 
 
 def free_text(free: int | None, at_most: int | None) -> str:
@@ -50,7 +50,7 @@ def devices_card(document: Mapping[str, Any]) -> Card:
 
 def plan_card(document: Mapping[str, Any]) -> Card:
     """Verdict, why not, and what would help."""
-    title = VERDICTS.get(document["verdict"], document["verdict"])
+    title = head_of(document)
     counts = document.get("counts") or {}
     free = free_text(counts.get("free"), counts.get("free_at_most"))
     where = (

@@ -9,16 +9,18 @@ import ipywidgets
 from traitlets import Any as AnyTrait
 from traitlets import Dict, Int, List, TraitError, Unicode, Union, validate
 
-from ..claims import Requirement, build_claim, to_magic, to_yaml
+from ..claims import Requirement, build_claim, to_magic, to_python, to_yaml
 from ..errors import DRAError
+from .pickerform import ANY, PickerForm, memory_sizes, tier_option
 from .plain import visible, visible_lines
-from .verdicts import VERDICTS
+from .verdicts import head_of, sentence_of
 
 if TYPE_CHECKING:
     from .ports import Launcher
 
-ANY = "Any GPU"
 FIELDS = ("tier", "vram", "max_vram", "count", "product", "architecture")
+# Seconds a launch waits where all fitting devices are taken.
+WAIT = 7200.0
 # Asked for by code only; the line with the %dra words shows them.
 MORE = (
     "compute_capability", "driver_version", "where", "share", "tolerate", "near", "align", "spread", "or_else",
@@ -95,45 +97,15 @@ class DRAPicker(ipywidgets.VBox):  # type: ignore[misc]
     # --- widgets --------------------------------------------------------------------------------------------
 
     def _build(self) -> None:
-        wide = ipywidgets.Layout(width="24em")
-        self._tier = ipywidgets.Dropdown(options=[(ANY, "")], description="Tier", layout=wide)
-        self._vram = ipywidgets.Text(
-            description="Memory ≥", placeholder="80 GB", layout=wide, continuous_update=False
-        )
-        self._most = ipywidgets.Text(description="at most", layout=wide, continuous_update=False)
-        self._count = ipywidgets.BoundedIntText(1, min=1, max=32, description="Count", layout=wide)
-        self._product = ipywidgets.Text(description="Product", placeholder="H100, A100", layout=wide)
-        self._family = ipywidgets.Text(description="Generation", placeholder="Hopper", layout=wide)
-        self._verdict = ipywidgets.Label("")
-        self._why = ipywidgets.VBox()
-        self._claim = ipywidgets.Textarea(
-            disabled=True, layout=ipywidgets.Layout(width="100%", height="12em")
-        )
-        self._magic = ipywidgets.Text(
-            description="%dra", disabled=True, layout=ipywidgets.Layout(width="100%")
-        )
-        self._launch = ipywidgets.Button(description="Launch", button_style="primary", icon="play")
-        self._launch.on_click(lambda _button: self.launch())
-        self._state = ipywidgets.Label("")
-        preview = ipywidgets.Accordion([self._claim], titles=("Claim",), selected_index=None)
+        form = self._form = PickerForm()
+        form.launch.on_click(lambda _button: self.launch())
         self._fill()
         self._link()
-        self.children = [
-            self._tier,
-            self._vram,
-            self._most,
-            self._count,
-            self._product,
-            self._family,
-            self._verdict,
-            self._why,
-            preview,
-            self._magic,
-            ipywidgets.HBox([self._launch, self._state]),
-        ]
+        self.add_class("dra-picker")
+        self.children = [form.root()]
         if self._sessions is None:
-            self._launch.disabled = True
-            self._state.value = "This kernel has no cluster login: use the panel GPU sessions."
+            form.launch.disabled = True
+            form.state.value = "This kernel has no cluster login: use the panel GPU sessions."
 
     def _fill(self) -> None:
         """Ask for the tiers once, in the background."""
@@ -151,8 +123,14 @@ class DRAPicker(ipywidgets.VBox):  # type: ignore[misc]
             if done.cancelled() or done.exception() is not None:
                 return
             named = [tier for tier in done.result() if not tier["hidden"]]
-            self._offered = [(visible(t["display_name"] or t["name"], 60), t["name"]) for t in named]
+            self._offered = [(tier_option(tier), tier["name"]) for tier in named]
             self._show_tier()
+            self._showing = True
+            try:
+                self._form.show_sizes(memory_sizes(named))
+            finally:
+                self._showing = False
+            self._show_size()
 
         sessions.loop.run(look()).add_done_callback(show)
 
@@ -163,14 +141,17 @@ class DRAPicker(ipywidgets.VBox):  # type: ignore[misc]
         def split(text: str) -> list[str]:
             return [name.strip() for name in text.split(",") if name.strip()]
 
-        self._tier.observe(self._tier_chosen, names="value")
+        form = self._form
+        form.tier.observe(self._tier_chosen, names="value")
         self.observe(self._show_tier, names="tier")
         self._show_tier()
-        for name, widget in (("vram", self._vram), ("max_vram", self._most)):
+        for name, widget in (("vram", form.vram), ("max_vram", form.most)):
             ipywidgets.link((self, name), (widget, "value"))
+        form.size.observe(self._size_chosen, names="value")
+        self.observe(self._show_size, names="vram")
         if isinstance(self.count, int):
-            ipywidgets.link((self, "count"), (self._count, "value"))
-        for name, widget in (("product", self._product), ("architecture", self._family)):
+            ipywidgets.link((self, "count"), (form.count, "value"))
+        for name, widget in (("product", form.product), ("architecture", form.family)):
             ipywidgets.link((self, name), (widget, "value"), transform=(join, split))
 
     def _show_tier(self, _change: Any = None) -> None:
@@ -180,8 +161,8 @@ class DRAPicker(ipywidgets.VBox):  # type: ignore[misc]
             options.append((visible(self.tier, 60), self.tier))
         self._showing = True
         try:
-            self._tier.options = options
-            self._tier.value = self.tier
+            self._form.tier.options = options
+            self._form.tier.value = self.tier
         finally:
             self._showing = False
 
@@ -189,23 +170,39 @@ class DRAPicker(ipywidgets.VBox):  # type: ignore[misc]
         if not self._showing:
             self.tier = change["new"] or ""
 
+    def _show_size(self, _change: Any = None) -> None:
+        """Put the thumb on the asked size; between the sizes that exist it stays where it is."""
+        asked = self.vram.replace(" ", "")
+        if asked in [value for _label, value in self._form.size.options]:
+            self._showing = True
+            try:
+                self._form.size.value = asked
+            finally:
+                self._showing = False
+
+    def _size_chosen(self, change: Any) -> None:
+        if not self._showing:
+            self.vram = change["new"] or ""
+
     # --- the plan -------------------------------------------------------------------------------------------
 
     def _changed(self, _change: Any = None) -> None:
         """Something was typed: preview at once, plan in the background; only the newest plan is shown."""
         self._asked += 1
+        form = self._form
         self.set_trait("message", "")
         try:
             wish = self.requirement
-            self._magic.value = visible(to_magic(wish).removeprefix("%dra "), 2000)
-            self._claim.value = self._preview(wish)
+            form.magic.value = visible(to_magic(wish), 2000)
+            form.code.value = visible_lines(to_python(wish))
+            form.claim.value = self._preview(wish)
         except (DRAError, TraitError) as error:
             text = error.message if isinstance(error, DRAError) else str(error)
             self.set_trait("message", visible(text))
-            self._verdict.value, self._why.children = self.message, []
-            self._launch.disabled = True
+            form.verdict.value, form.body.value, form.why.children = "Needs a correction", self.message, []
+            form.launch.disabled = True
             return
-        self._launch.disabled = self._sessions is None
+        form.launch.disabled = self._sessions is None
         if self._sessions is None:
             return
         number, sessions = self._asked, self._sessions
@@ -218,7 +215,7 @@ class DRAPicker(ipywidgets.VBox):  # type: ignore[misc]
                 else:
                     text = error.message if isinstance(error, DRAError) else str(error)
                     self.set_trait("message", visible(text))
-                    self._verdict.value = self.message
+                    form.verdict.value, form.body.value = "Cannot be sure", self.message
 
         if self._planning is not None:
             self._planning.cancel()
@@ -232,12 +229,16 @@ class DRAPicker(ipywidgets.VBox):  # type: ignore[misc]
 
     def _show_plan(self, plan: dict[str, Any]) -> None:
         self.set_trait("plan", plan)
-        counts = plan.get("counts") or {}
-        verdict = VERDICTS.get(plan["verdict"], plan["verdict"])
-        self._verdict.value = f"{verdict} · {counts.get('matching')} devices match"
-        lines = [entry["message"] for entry in (plan.get("reasons") or []) + (plan.get("relaxations") or [])]
-        self._why.children = [ipywidgets.Label(visible(line, 300)) for line in lines[:12]]
-        self._launch.disabled = plan["verdict"] in ("impossible", "invalid")
+        form = self._form
+        form.verdict.value, form.body.value = head_of(plan), sentence_of(plan)
+        told = (
+            []
+            if plan["verdict"] == "fits"
+            else [*(plan.get("reasons") or []), *(plan.get("relaxations") or [])]
+        )
+        form.why.children = [ipywidgets.Label(visible(entry["message"], 300)) for entry in told[:12]]
+        form.launch.disabled = plan["verdict"] in ("impossible", "invalid")
+        form.launch.description = "Wait for a device" if plan["verdict"] == "busy" else "Launch"
 
     # --- launching ------------------------------------------------------------------------------------------
 
@@ -246,17 +247,18 @@ class DRAPicker(ipywidgets.VBox):  # type: ignore[misc]
         if self._sessions is None:
             return None
         sessions, wish = self._sessions, self.requirement
-        self._launch.disabled = True
-        self._state.value = "Starting …"
+        wait = WAIT if self.plan.get("verdict") == "busy" else None
+        self._form.launch.disabled = True
+        self._form.state.value = "Starting …"
 
         async def begin() -> dict[str, Any]:
-            record = await sessions.launch(wish)
+            record = await sessions.launch(wish, wait=wait)
             self._show_session(record.as_dict())
             await sessions.ready(record.id)
             return dict((await sessions.get(record.id)).as_dict())
 
         def done(future: Future[dict[str, Any]]) -> None:
-            self._launch.disabled = False
+            self._form.launch.disabled = False
             if future.cancelled():
                 return
             error = future.exception()
@@ -265,7 +267,7 @@ class DRAPicker(ipywidgets.VBox):  # type: ignore[misc]
             else:
                 text = error.message if isinstance(error, DRAError) else str(error)
                 self.set_trait("message", visible(text))
-                self._state.value = self.message
+                self._form.state.value = self.message
 
         future = sessions.loop.run(begin())
         future.add_done_callback(done)
@@ -274,6 +276,6 @@ class DRAPicker(ipywidgets.VBox):  # type: ignore[misc]
     def _show_session(self, session: dict[str, Any]) -> None:
         self.set_trait("session", session)
         devices = ", ".join(visible(entry["label"] or entry["device"], 60) for entry in session["devices"])
-        self._state.value = f"{visible(session['id'], 60)}: {session['state']}" + (
+        self._form.state.value = f"{visible(session['id'], 60)}: {session['state']}" + (
             f" · {devices}" if devices else ""
         )

@@ -190,7 +190,7 @@ def test_every_word_of_the_design_answers(
 ) -> None:
     assert "5" in dra(shell, "tiers").text
     assert "every node" in dra(shell, "devices --tier x").text
-    assert "Taken now" in dra(shell, "plan --vram 80GB").text
+    assert "All taken for now" in dra(shell, "plan --vram 80GB").text
     assert "bert-9d4fk" in dra(shell, "extend bert-9d4fk --by 2h").text
     assert "releasing" in dra(shell, "stop bert-9d4fk").text
     assert dra(shell, "attach bert-9d4fk").data["card"] == "session"

@@ -43,6 +43,7 @@ class FakeSessions:
         self.loop = BackgroundLoop("fake")
         self.asked: list[dict[str, Any]] = []
         self.launched: list[dict[str, Any]] = []
+        self.waits: list[float | None] = []
         self.message = message
 
     async def inventory(self) -> Feed:
@@ -56,8 +57,9 @@ class FakeSessions:
         reasons = [{"message": self.message}]
         return {"verdict": "busy", "counts": {"matching": 8}, "reasons": reasons, "relaxations": []}
 
-    async def launch(self, wish: Any) -> Record:
+    async def launch(self, wish: Any, *, wait: float | None = None) -> Record:
         self.launched.append(wish.as_dict())
+        self.waits.append(wait)
         return Record()
 
     async def ready(self, session_id: str) -> None:
@@ -99,16 +101,18 @@ def every(widget: Any) -> list[Any]:
 def test_the_picker_plans_every_change_and_launches_what_it_shows(sessions: FakeSessions) -> None:
     picker = DRAPicker(sessions=sessions, vram="80GB")
     picker.architecture = ["Hopper"]
-    picker._count.value = 2
+    picker._form.count.value = 2
     planned(picker, sessions)
     assert sessions.asked[-1] == {"vram": "80GB", "count": 2, "architecture": ["Hopper"]}
     assert picker.plan["verdict"] == "busy"
-    assert "Taken now" in picker._verdict.value
+    assert picker._form.verdict.value == "All taken for now"
     assert "8 taken" in labels(picker)
     future = picker.launch()
     assert future is not None
     future.result(10)
     assert sessions.launched == [{"vram": "80GB", "count": 2, "architecture": ["Hopper"]}]
+    assert sessions.waits == [7200]
+    assert picker._form.launch.description == "Wait for a device"
     sessions.loop.call(_nothing())
     assert picker.session["id"] == "picked-9d4fk"
 
@@ -116,23 +120,23 @@ def test_the_picker_plans_every_change_and_launches_what_it_shows(sessions: Fake
 def test_hidden_tiers_are_not_offered(sessions: FakeSessions) -> None:
     picker = DRAPicker(sessions=sessions)
     planned(picker, sessions)
-    assert picker._tier.options == (("Any GPU", ""), ("High memory", "high-memory-gpu"))
+    assert picker._form.tier.options == (("Any GPU", ""), ("High memory", "high-memory-gpu"))
 
 
 def test_a_value_that_cannot_be_used_is_said_and_blocks_launch(sessions: FakeSessions) -> None:
     picker = DRAPicker(sessions=sessions)
     picker.vram = "eighty"
     assert "vram" in picker.message
-    assert picker._launch.disabled
+    assert picker._form.launch.disabled
     picker.vram = "80GB"
     assert picker.message == ""
 
 
 def test_without_a_cluster_login_the_picker_still_shows_claim_and_words() -> None:
     picker = DRAPicker(tier="high-memory-gpu", vram="80GB")
-    assert "deviceClassName: high-memory-gpu" in picker._claim.value
-    assert picker._magic.value.startswith("launch --tier high-memory-gpu")
-    assert picker._launch.disabled
+    assert "deviceClassName: high-memory-gpu" in picker._form.claim.value
+    assert picker._form.magic.value.startswith("%dra launch --tier high-memory-gpu")
+    assert picker._form.launch.disabled
     assert picker.launch() is None
 
 
@@ -146,7 +150,7 @@ def test_foreign_text_is_plain_text_in_both_widgets(text: str, sessions: FakeSes
     card = DeviceCard(lambda: held(text))
     for widget in (*every(picker), *every(card)):
         assert not isinstance(widget, (ipywidgets.HTML, ipywidgets.HTMLMath))
-    for shown in (*labels(picker), *labels(card), picker._claim.value, picker._magic.value):
+    for shown in (*labels(picker), *labels(card), picker._form.claim.value, picker._form.magic.value):
         assert not has_hidden(shown)
 
 
