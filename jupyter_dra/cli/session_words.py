@@ -27,6 +27,7 @@ _HAPPENED: Mapping[str, str] = {
     "connected-again": "The kernel is connected again.",
     "restarted": "The kernel restarted in place, on the same device.",
     "died": "The kernel died: {why}",
+    "sees-other-devices": "The kernel sees devices it was not given: {sees}",
 }
 _LOST = " What it printed before was not kept."
 
@@ -76,10 +77,14 @@ def history_lines(history: list[Mapping[str, Any]], at: datetime) -> Iterator[st
         if text is None:
             continue
         when = datetime.fromtimestamp(float(entry.get("at") or 0), UTC).isoformat()
-        words = text.format(pod=entry.get("pod"), why=_why(entry))
+        words = text.format(pod=entry.get("pod"), why=_why(entry), sees=_sees(entry))
         if entry.get("output") == "lost-until-here":
             words += _LOST
         yield f"{clock(when, at)}  {clean(words)}"
+
+
+def _sees(entry: Mapping[str, Any]) -> str:
+    return ", ".join(str(one) for one in entry.get("sees") or ())
 
 
 def _why(entry: Mapping[str, Any]) -> str:

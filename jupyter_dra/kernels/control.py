@@ -228,6 +228,7 @@ def translate(message: Mapping[str, Any]) -> list[KernelEvent]:
         use = idling.get("device_use")
         told: dict[str, Any] = {
             "usage": clean_usage(message.get("usage")),
+            "seen": clean_seen(message.get("seen")),
             "idle_since": _text(idling.get("idle_since"), 40),
             "device_use": use if use in (USED, UNUSED) else UNKNOWN,
         }
@@ -303,6 +304,15 @@ def _amount(value: Any) -> float | None:
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value < 1e9:
         return None
     return round(float(value), 1)
+
+
+def clean_seen(seen: Any) -> list[str] | None:
+    """Identities of the devices that programs in the pod can see; None where the pod cannot tell."""
+    devices = seen.get("devices") if isinstance(seen, dict) else None
+    if not isinstance(devices, list):
+        return None
+    found = (_text(one.get("uuid"), 100) for one in devices[:64] if isinstance(one, dict))
+    return [uuid for uuid in found if uuid]
 
 
 def _number(value: Any) -> int | None:

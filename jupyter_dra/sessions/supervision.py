@@ -8,8 +8,9 @@ import time
 from dataclasses import replace
 from typing import Any
 
-from ..errors import DRAError
+from ..errors import DRAError, one_line
 from .endings import CODES, Reason, reason
+from .foreign import foreign_devices
 from .launch import Failed, dial, look
 from .leasing import UNKNOWN
 from .live import LiveKernel, LiveSession
@@ -46,6 +47,7 @@ class _Follower:
         self.silent_since: float | None = None
         self.reader: asyncio.Task[None] | None = None
         self.lease_text: str | None = None
+        self.foreign: tuple[str, ...] = ()
         self.node_ready = True
 
     async def close(self) -> None:
@@ -207,7 +209,21 @@ class _Follower:
         if kernel.state == "idle" and since is not None and since > (kernel.idle_since or 0) + 1:
             kernel.idle_since = since
         self.session.usage = usage_of(self.session.kernels)
+        self._compare(params.get("seen"))
         self.session.changed("usage")
+
+    def _compare(self, seen: Any) -> None:
+        """Warn once of devices that the kernel sees and was not given."""
+        found = foreign_devices(self.session.devices, seen)
+        if found and found != self.foreign:
+            log.warning(
+                "Kernel %s of session %s sees devices it was not given: %s",
+                self.kernel.id,
+                self.session.id,
+                one_line(", ".join(found)),
+            )
+            self._note("sees-other-devices", sees=list(found))
+        self.foreign = found
 
 
 def set_activity(session: LiveSession, kernel: LiveKernel, state: str, at: float) -> None:
