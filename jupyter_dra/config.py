@@ -44,6 +44,9 @@ class DRASettings(Configurable):
         help="What ends an idle session: 'device': neither kernel nor device is in use, and where the device's use is "
         "not known the session is kept until its lease ends. 'kernel': there the kernel's activity alone decides.",
     ).tag(config=True)
+    measure_cells = Bool(
+        False, help="Measure each cell's device memory and time (as `%dra measure on` does in one notebook)."
+    ).tag(config=True)
     wait = Integer(7200, min=0, help="Longest wait for a free device, in seconds.").tag(config=True)
     launch_timeout = Integer(
         600, min=5, help="Seconds from the reserved device to the running kernel before a launch is given up."
@@ -117,6 +120,7 @@ class DRASettings(Configurable):
             "idle": self.idle_timeout or None,
             "idle_by": self.idle_by,
             "longest_idle": self.longest_idle,
+            "measure_cells": self.measure_cells,
             "wait": self.wait,
             "launch": self.launch_timeout,
             "cpu": self.cpu,

@@ -31,12 +31,20 @@ def load_ipython_extension(shell: Any) -> None:
     """Called by IPython for ``%load_ext jupyter_dra``."""
     from IPython.core.magic import no_var_expand
 
-    from . import held  # type: ignore[attr-defined,unused-ignore]
+    from . import held, measured  # type: ignore[attr-defined,unused-ignore]
+
+    figures = measured.CellFigures(shell)
 
     @no_var_expand
     def dra(line: str) -> Any:
-        """Show the device this kernel holds."""
+        """Show the device this kernel holds; ``measure on`` tells what each cell takes of it."""
         words = line.split()
+        if words and words[0] == "measure":
+            try:
+                print(figures.switch(" ".join(words[1:])))
+            except ValueError as error:
+                print(error)
+            return None
         if words and words[0] not in ("card", "sessions"):
             print(
                 "%dra "

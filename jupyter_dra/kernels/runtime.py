@@ -27,6 +27,7 @@ MODULE_FILES = {
     "module-__init__.py": ("jupyter_dra.kernels", "podmodule.py"),
     "module-held.py": ("jupyter_dra.widgets", "held.py"),
     "module-card.py": ("jupyter_dra.widgets", "card.py"),
+    "module-measured.py": ("jupyter_dra.widgets", "measured.py"),
     "module-plain.py": ("jupyter_dra.widgets", "plain.py"),
 }
 # podside's own modules: file in the Secret -> (package, file) it is the text of.
@@ -74,6 +75,7 @@ class KernelPods:
         kernel: KernelChoice,
         hold: bool = False,
         lease: Mapping[str, Any] | None = None,
+        measure_cells: bool = False,
         autorestart: bool = True,
     ) -> PodMaterials:
         """Everything for one new pod: fresh keys, podside's text and settings, the container's command.
@@ -84,6 +86,7 @@ class KernelPods:
                 kernels never overlap on one device; otherwise the kernel starts with the pod, which is faster.
             lease: ``lease_seconds``, ``longest_seconds``, ``idle_limit_seconds``, counted from podside's start;
                 ``idle_by`` ``kernel`` lets the kernel's activity decide where the device's use is not known.
+            measure_cells: measure each cell's memory and device time, too.
             autorestart: restart a crashed kernel in place when no server is there to decide.
 
         Raises:
@@ -109,6 +112,7 @@ class KernelPods:
             "facts": dict(facts),
             "autorestart": autorestart,
             "usage_seconds": self.usage_seconds,
+            "measure_cells": measure_cells,
             "decision_seconds": self.decision_seconds,
         }
         text = json.dumps(config).encode()

@@ -66,13 +66,14 @@ class CellRunner:
         place, fresh = self._place(options, status)
         keep = options.keep is not None or not fresh
         outputs = Outputs(self._shell, place.session)
-        spent, missing = 0.0, {}
+        spent, missing, figures = 0.0, {}, ""
         try:
             status.say(f"Runs on {place.label} · session {place.session}")
             self._prepare(place, text if sizes else None, options.pickle)
             started = time.monotonic()
             place.channel.execute(code, told=outputs.told, ask=outputs.ask)
             spent = time.monotonic() - started
+            figures = self._figures(place)
             if outputs.error is None and options.bring:
                 missing = self._bring(place, options)
         except BaseException as error:
@@ -81,11 +82,19 @@ class CellRunner:
         finally:
             self._leave(options, place, keep=keep)
             held = time.monotonic() - (place.since if fresh or not keep else began)
-            status.say(_summary(place, spent, held, options.keep if keep else None, keep))
+            told = [f"cell {spent:.1f} s", figures, f"device held {held:.1f} s"]
+            status.say(_summary(place, told, options.keep if keep else None, keep))
         if outputs.error is not None:
             raise outputs.error
         if missing:
             raise InputError("Not brought back: " + " ".join(missing.values()), code="travel")
+
+    def _figures(self, place: Place) -> str:
+        """What the cell took of the device; empty where nothing was measured."""
+        from ..widgets.measured import line_of
+
+        usage = self._cluster.cell_figures(place.session)
+        return "" if usage is None else line_of(usage)
 
     def _pack(self, options: CellOptions) -> tuple[str, dict[str, int]]:
         """What is sent, before anything is launched."""
@@ -156,7 +165,7 @@ class CellRunner:
             status.say(f"%%dra · {text}")
 
         record = self._cluster.launch(
-            wish, wait=options.wait, say=say, kernel=kernel, cwd=os.getcwd(), idle_by="kernel"
+            wish, wait=options.wait, say=say, kernel=kernel, cwd=os.getcwd(), idle_by="kernel", measure_cells=True
         )
         try:
             place = self._open(record, options.wish)
@@ -254,10 +263,10 @@ def _size(count: int) -> str:
     return f"{count / 2**20:.1f} MiB" if count >= 2**20 else f"{max(1, count >> 10)} KiB"
 
 
-def _summary(place: Place, spent: float, held: float, seconds: int | None, kept: bool) -> str:
+def _summary(place: Place, told: list[str], seconds: int | None, kept: bool) -> str:
     from ..claims import format_duration
 
     end = "given back"
     if kept:
         end = f"kept until it idled {format_duration(seconds)}" if seconds else "still kept"
-    return f"{place.label} · session {place.session} · cell {spent:.1f} s · device held {held:.1f} s · {end}"
+    return " · ".join([place.label, f"session {place.session}", *filter(None, told), end])

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from ..sessions.service import Sessions
 
 MANIFEST_LIMIT = 4 * 2**20
+_FIGURES_PATIENCE = 1.0
 STEP_WORDS = {
     "checked": "Checked",
     "claim-created": "Claim created",
@@ -130,6 +132,18 @@ class ClusterSide:
             self.sessions.extend(session_id, extend_seconds=seconds)
         ).as_dict()
         return record
+
+    def cell_figures(self, session_id: str) -> Mapping[str, Any] | None:
+        """The figures of the cell that ended last, once podside has them; None where it has none in a second."""
+        deadline = time.monotonic() + _FIGURES_PATIENCE
+        while time.monotonic() < deadline:
+            with suppress(DRAError):
+                usage = self._call(self.sessions.usage(session_id))
+                cell = (usage or {}).get("cell")
+                if cell and not cell["running"]:
+                    return dict(usage)
+            time.sleep(0.05)
+        return None
 
     def idle_limit(self, session_id: str, seconds: float) -> None:
         """How long the session may idle from now on."""

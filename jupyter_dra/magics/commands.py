@@ -21,6 +21,7 @@ WORDS = {
     "attach": "another kernel on a session's device",
     "extend": "keep a session longer",
     "stop": "end a session and give its device back",
+    "measure": "on or off: after each cell, its peak of device memory and its device time",
     "check": "check a manifest as the API server and the scheduler would",
     "ui": "choose a device by hand",
     "help": "this list",
@@ -116,6 +117,10 @@ def _extend(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--by", metavar="TIME", default="1h", help="how much longer (default 1h)")
 
 
+def _measure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("switch", choices=("on", "off"))
+
+
 def _check(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", metavar="FILE")
     parser.add_argument("--fix", action="store_true", help="show the corrected manifest")
@@ -130,5 +135,6 @@ _OPTIONS: dict[str, Callable[[argparse.ArgumentParser], Any]] = {
     "attach": _session,
     "extend": _extend,
     "stop": _session,
+    "measure": _measure,
     "check": _check,
 }

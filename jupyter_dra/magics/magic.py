@@ -16,6 +16,7 @@ from .commands import Call, HelpShown, help_text, parse
 
 if TYPE_CHECKING:
     from ..widgets.card import Card
+    from ..widgets.measured import CellFigures
     from .cell import CellRunner
     from .cluster_side import ClusterSide
 
@@ -33,6 +34,7 @@ class DRAMagics(Magics):
         super().__init__(shell)
         self._cluster = cluster
         self._runner: CellRunner | None = None
+        self._figures: CellFigures | None = None
 
     @property
     def cluster(self) -> ClusterSide:
@@ -98,6 +100,13 @@ class DRAMagics(Magics):
         from ..widgets.card import device_card
 
         return device_card(held.collect())
+
+    def _measure(self, arguments: Any) -> None:
+        from ..widgets.measured import CellFigures
+
+        if self._figures is None:
+            self._figures = CellFigures(self.shell)
+        print(self._figures.switch(arguments.switch))
 
     def _claim(self, arguments: Any) -> Card:
         from ..claims import build_claim, to_yaml

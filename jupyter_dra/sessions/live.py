@@ -156,6 +156,7 @@ class LiveSession:
     ending_at: float | None = None
     simulated: bool = False
     idle_by: str = "device"
+    measure_cells: bool = False
     lease_moved: bool = False
     lost_fields: tuple[str, ...] = ()
     history: list[Mapping[str, Any]] = field(default_factory=list)

@@ -115,6 +115,7 @@ async def make_pod(ctx: Context, session: LiveSession, kernel: LiveKernel, *, ho
         kernel=kernel.choice,
         hold=hold,
         lease=lease,
+        measure_cells=session.measure_cells,
     )
     kernel.credentials = kernel.materials.credentials
     kernel.port = kernel.materials.port

@@ -32,6 +32,7 @@ class SessionPolicy:
         idle_by: what calls a device idle whose use is not known: ``device`` keeps it until the lease ends, ``kernel``
             goes by the kernel's activity alone.
         longest_idle: what the idle limit may be raised to; None is without limit.
+        measure_cells: measure each cell's memory and device time, not only the whole session's.
         wait: longest wait for a free device. launch: longest time from the device to a connected kernel.
         grace: the pod's termination grace period.
         image: kernel image; None takes ``jupyter-dra/kernel:local`` in the local cluster, else `fallback_image`.
@@ -54,6 +55,7 @@ class SessionPolicy:
     idle: int | None = HOUR // 2
     longest_idle: int | None = None
     idle_by: str = "device"
+    measure_cells: bool = False
     wait: int = 2 * HOUR
     launch: int = 600
     grace: int = 5

@@ -135,6 +135,7 @@ class PodRuntime(Protocol):
         kernel: KernelChoice,
         hold: bool = False,
         lease: Mapping[str, Any] | None = None,
+        measure_cells: bool = False,
     ) -> PodMaterials:
         """Everything for one new pod.
 
@@ -143,6 +144,7 @@ class PodRuntime(Protocol):
             hold: the kernel starts only at `Control.start`.
             lease: ``lease_seconds``, ``longest_seconds``, ``idle_limit_seconds``, counted from podside's start;
                 ``idle_by`` ``kernel`` lets the kernel's activity decide where the device's use is not known.
+            measure_cells: measure each cell's memory and device time, not only the whole session's.
         """
         ...
 
@@ -331,6 +333,10 @@ class SessionService(Protocol):
 
     async def detach(self, session_id: str) -> Record:
         """Stop looking after a session; its kernel stays until its lease or deadline."""
+        ...
+
+    async def usage(self, session_id: str, kernel_id: str | None = None) -> Mapping[str, Any] | None:
+        """A kernel's figures as podside has them now, its last measured cell included."""
         ...
 
     async def restart_kernel(self, session_id: str, kernel_id: str | None = None) -> Record:

@@ -8,12 +8,11 @@ import functools
 import logging
 import time
 from collections.abc import AsyncGenerator, Callable, Coroutine, Iterable, Mapping
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 from ..claims import Requirement
 from ..cluster import KubeClient, ServerVersion, rights
-from ..errors import ConflictError, DRAError, InputError, NotFoundError, SessionEnded
+from ..errors import ConflictError, DRAError, NotFoundError, SessionEnded
 from . import custody, life
 from .beginning import check, named_claim, new_kernel, new_session, terms_of
 from .charging import charge_of, charge_of_claim
@@ -32,11 +31,11 @@ from .pods import CONTAINER
 from .policy import SessionPolicy
 from .ports import KernelChannel, KernelChoice, KernelHandle, PodRuntime, SessionEvent
 from .reconcile import reconcile, reconcile_for_ever
-from .record import Lease, SessionRecord, epoch, iso
+from .record import SessionRecord
 from .registry import Registry, unknown
 from .sharing import check_owner, share
 from .supervision import set_activity
-from .terms import check_idle, lease_of, with_defaults
+from .terms import extended, lease_of, with_defaults
 
 if TYPE_CHECKING:
     from ..planner import Detail, Wanted
@@ -219,6 +218,7 @@ class Sessions:
         force: bool = False,
         cwd: str | None = None,
         idle_by: str | None = None,
+        measure_cells: bool | None = None,
     ) -> SessionRecord:
         """Check and begin a session; see `ports.SessionService.launch`.
 
@@ -226,6 +226,7 @@ class Sessions:
             cwd: the kernel's working directory; it counts in the local cluster only.
             idle_by: ``kernel`` where its activity is enough to call a device idle whose use is not known; None takes
                 the policy's.
+            measure_cells: whether each cell's memory and device time are measured; None takes the policy's.
         """
         wish = requirement if isinstance(requirement, Requirement) else Requirement.from_dict(requirement)
         ctx = await self._context()
@@ -248,6 +249,7 @@ class Sessions:
         check_limits(charge, ctx.policy, {**elsewhere, **held})
         session = new_session(ctx, wish, lease, name=name, notebook=notebook)
         session.asked, session.idle_by = asked, idle_by or ctx.policy.idle_by
+        session.measure_cells = ctx.policy.measure_cells if measure_cells is None else measure_cells
         session.force, session.charge = force, charge
         session.wait_until = None if wait is None else session.created_at + wait
         first = new_kernel(session, kernel, kernel_id=kernel_id, notebook=notebook, image=image, cwd=cwd)
@@ -487,18 +489,9 @@ class Sessions:
         session = await self._registry.own(ctx, session_id)
         if session.ended is not None or session.releasing is not None:
             raise unknown(session_id)
-        lease = session.lease
-        wanted = _new_end(lease, extend_seconds, ends_at)
-        if wanted is not None and lease.longest_until is not None and wanted > lease.longest_until + 1:
-            raise ConflictError(
-                f"{session_id} cannot live longer than until {iso(lease.longest_until)}.",
-                code="longest-lease",
-                next_step="Extend it less, and start a new one later.",
-                params={"longest_until": iso(lease.longest_until)},
-            )
-        check_idle(lease, idle_seconds)
-        idle = lease.idle_seconds if idle_seconds is None else idle_seconds
-        session.lease = replace(lease, ends_at=wanted or lease.ends_at, idle_seconds=idle)
+        session.lease = extended(
+            session.lease, session_id, by=extend_seconds, ends_at=ends_at, idle_seconds=idle_seconds
+        )
         if name is not None:
             session.name = name[:100]
         await self._spread_lease(ctx, session)
@@ -519,6 +512,14 @@ class Sessions:
             if session.adopted and kernel.task is None:
                 await life.reattach(ctx, session, kernel)
         await tell_lease(ctx, session)
+
+    @on_loop
+    async def usage(self, session_id: str, kernel_id: str | None = None) -> Mapping[str, Any] | None:
+        """A kernel's figures as podside has them now; None while it is not connected."""
+        ctx = await self._context()
+        session = await self._registry.own(ctx, session_id)
+        control = _kernel(session, kernel_id).control
+        return None if control is None else await control.usage()
 
     @on_loop
     async def activity(self, session_id: str, kernel_id: str, state: str) -> None:
@@ -576,14 +577,3 @@ def _kernel(session: LiveSession, kernel_id: str | None) -> LiveKernel:
     return kernel
 
 
-def _new_end(lease: Lease, extend_seconds: float | None, ends_at: str | None) -> float | None:
-    if ends_at is not None:
-        value = epoch(ends_at)
-        if value is None:
-            raise InputError(f"{ends_at!r} is no RFC 3339 time.", path="lease.ends_at")
-        return value
-    if extend_seconds is not None:
-        if lease.ends_at is None:
-            raise InputError("This session has no end to extend.", path="lease")
-        return lease.ends_at + extend_seconds
-    return None

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ..claims import SESSION_FIELDS, Requirement
-from ..errors import RefusedError, RequirementError
+from ..errors import ConflictError, InputError, RefusedError, RequirementError
 from .policy import SessionPolicy
-from .record import Lease
+from .record import Lease, epoch, iso
 
 _NEVER_DEFAULT = frozenset({"name", "namespace"})
 
@@ -66,9 +66,45 @@ def lease_of(wish: Requirement, policy: SessionPolicy, terms: TierTerms, *, now:
     return Lease(now + lease, now + longest, idle, longest_idle=longest_idle)
 
 
-def check_idle(lease: Lease, idle_seconds: float | None) -> None:
-    """Raise RefusedError ``limit`` for an idle limit beyond what the session may have."""
+def extended(
+    lease: Lease,
+    session_id: str,
+    *,
+    by: float | None = None,
+    ends_at: str | None = None,
+    idle_seconds: float | None = None,
+) -> Lease:
+    """The lease with a later (or earlier) end, or another idle limit; None leaves what is.
+
+    Raises:
+        ConflictError: ``longest-lease``: beyond the pod's deadline, which cannot grow.
+        RefusedError: ``limit``: an idle limit beyond what the session may have.
+        InputError: ``ends_at`` is no time.
+    """
+    wanted = _new_end(lease, by, ends_at)
+    if wanted is not None and lease.longest_until is not None and wanted > lease.longest_until + 1:
+        raise ConflictError(
+            f"{session_id} cannot live longer than until {iso(lease.longest_until)}.",
+            code="longest-lease",
+            next_step="Extend it less, and start a new one later.",
+            params={"longest_until": iso(lease.longest_until)},
+        )
     _refuse_beyond(idle_seconds, lease.longest_idle, "idle_timeout", "An idle limit")
+    idle = lease.idle_seconds if idle_seconds is None else idle_seconds
+    return replace(lease, ends_at=wanted or lease.ends_at, idle_seconds=idle)
+
+
+def _new_end(lease: Lease, by: float | None, ends_at: str | None) -> float | None:
+    if ends_at is not None:
+        value = epoch(ends_at)
+        if value is None:
+            raise InputError(f"{ends_at!r} is no RFC 3339 time.", path="lease.ends_at")
+        return value
+    if by is not None:
+        if lease.ends_at is None:
+            raise InputError("This session has no end to extend.", path="lease")
+        return lease.ends_at + by
+    return None
 
 
 def _refuse_beyond(asked: float | None, most: float | None, path: str, what: str) -> None:

@@ -53,6 +53,7 @@ class FastPods(KernelPods):
         kernel: KernelChoice,
         hold: bool = False,
         lease: Mapping[str, Any] | None = None,
+        measure_cells: bool = False,
         autorestart: bool = True,
     ) -> PodMaterials:
         fast = {
@@ -66,6 +67,7 @@ class FastPods(KernelPods):
             kernel=kernel,
             hold=hold,
             lease=fast,
+            measure_cells=measure_cells,
             autorestart=autorestart,
         )
 

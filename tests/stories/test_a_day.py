@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -166,14 +167,14 @@ def test_a_server_that_is_gone_all_day_leaves_no_device_held(day: Day) -> None:
     lasting = day.launch(lease="6h", idle_timeout="17h")
     day.service.close(keep=True)
     for session_id, hours in ((idle, 3), (lasting, 6)):
-        eventually(lambda name=f"{session_id}-0": _over(day.cluster, name), 30)
+        eventually(partial(_over, day.cluster, f"{session_id}-0"), 30)
         assert hours - 0.5 <= day.clock.since() / HOUR <= hours + LATE / HOUR
     day.service = day.make()
     day.service.loop.call(day.service.reconcile(), 30)
 
     def codes() -> dict[str, str | None]:
         told = day.service.loop.call(day.service.list(ended=True))
-        return {record.id: record.ended and record.ended.code for record in told}
+        return {record.id: record.ended.code if record.ended else None for record in told}
 
     eventually(lambda: codes() == {idle: "idle", lasting: "lease-over"}, 20)
     eventually(lambda: not day.cluster.list("resourceclaims"), 20)
