@@ -124,6 +124,12 @@ class LocalCluster:
         found = self.request("GET", object_path(kind, namespace, name))
         return None if found.get("kind") == "Status" else found
 
+    def read(self, kind: str, name: str, namespace: str = "default") -> Object:
+        """Return an object that must be there."""
+        found = self.get(kind, name, namespace)
+        assert found is not None, f"there is no {kind}/{name}"
+        return found
+
     def list(self, kind: str, namespace: str = "default") -> list[Object]:
         return list(self.request("GET", object_path(kind, namespace)).get("items") or [])
 

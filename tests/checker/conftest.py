@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 from jupyter_dra.checker import CheckResult, Finding, check
 
@@ -21,6 +22,6 @@ def only(result: CheckResult, code: str) -> Finding:
     return matching[0]
 
 
-def codes(text: str, **options: object) -> set[str]:
+def codes(text: str, **options: Any) -> set[str]:
     """The codes of all findings of a text."""
-    return {finding.code for finding in check(text, **options).findings}  # type: ignore[arg-type]
+    return {finding.code for finding in check(text, **options).findings}

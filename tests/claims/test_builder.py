@@ -285,7 +285,9 @@ def _has_word(text: str, word: str) -> bool:
 
 
 def _holds(version: str, condition: str) -> bool:
-    operator, wanted = re.fullmatch(r"(>=|<=|==|!=|>|<)(.*)", condition).groups()  # type: ignore[union-attr]
+    parts = re.fullmatch(r"(>=|<=|==|!=|>|<)(.*)", condition)
+    assert parts is not None
+    operator, wanted = parts.groups()
     have, want = ([int(part) for part in (text + ".0.0").split(".")[:3]] for text in (version, wanted))
     return bool(
         {

@@ -49,9 +49,9 @@ def test_a_file_that_names_the_tier_starts_nothing_until_allowed_once(tmp_path: 
 @pytest.mark.threat("T04")
 def test_consent_is_for_what_was_asked_then(tmp_path: Path) -> None:
     book = Consents(tmp_path / "data")
-    modest = {"version": 1, "required": {"vram": "24GB"}}
-    path = notebook(tmp_path, "dra-big", **{"jupyter-dra": modest})
-    book.allow(path, "dra-big", modest["required"])  # type: ignore[arg-type]
+    modest = {"vram": "24GB"}
+    path = notebook(tmp_path, "dra-big", **{"jupyter-dra": {"version": 1, "required": modest}})
+    book.allow(path, "dra-big", modest)
     check(book, path)
     notebook(tmp_path, "dra-big", **{"jupyter-dra": {"version": 1, "required": {"count": 64}}})
     with pytest.raises(RefusedError):

@@ -120,7 +120,8 @@ def test_secrets_do_not_show_in_reprs() -> None:
     kernel = KernelChoice(env={"PASSWORD": "hunter2"})
     made = KernelPods().materials(session_id="s", pod_name="s-0", facts={}, kernel=kernel)
     assert "hunter2" not in repr(made) + repr(kernel)
-    assert made.credentials.key not in repr(made) + repr(made.credentials)  # type: ignore[attr-defined]
+    assert isinstance(made.credentials, PodCredentials)
+    assert made.credentials.key not in repr(made) + repr(made.credentials)
     assert "PRIVATE KEY" not in repr(made)
     assert "hunter2" not in " ".join(made.command)
 

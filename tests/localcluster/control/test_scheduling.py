@@ -34,8 +34,7 @@ def test_a_pod_with_a_template_gets_a_claim_a_device_and_its_node(shared_cluster
     pod = shared_cluster.wait_for_pod("templated")
     (made,) = pod["status"]["resourceClaimStatuses"]
     assert made["resourceClaimName"].startswith("templated-gpu-")
-    claim = shared_cluster.get("resourceclaims", made["resourceClaimName"])
-    assert claim is not None
+    claim = shared_cluster.read("resourceclaims", made["resourceClaimName"])
     assert claim["metadata"]["ownerReferences"][0]["uid"] == pod["metadata"]["uid"]
     assert claim["metadata"]["annotations"]["resource.kubernetes.io/pod-claim-name"] == "gpu"
     assert claim["metadata"]["finalizers"] == ["resource.kubernetes.io/delete-protection"]
@@ -79,8 +78,7 @@ def test_two_pods_share_one_claim_on_one_node(shared_cluster: LocalCluster) -> N
     )
     nodes = {shared_cluster.wait_for_pod(name)["spec"]["nodeName"] for name in ("left", "right")}
     assert len(nodes) == 1
-    claim = shared_cluster.get("resourceclaims", "together")
-    assert claim is not None
+    claim = shared_cluster.read("resourceclaims", "together")
     assert {consumer["name"] for consumer in claim["status"]["reservedFor"]} == {"left", "right"}
     remove(shared_cluster, "left", "right")
 
@@ -208,8 +206,7 @@ def test_a_claim_in_use_is_only_deleted_when_its_pod_is_gone(shared_cluster: Loc
     )
     shared_cluster.wait_for_pod("user")
     shared_cluster.kubectl("delete", "resourceclaim", "busy", "--wait=false")
-    claim = shared_cluster.get("resourceclaims", "busy")
-    assert claim is not None
+    claim = shared_cluster.read("resourceclaims", "busy")
     assert claim["metadata"]["deletionTimestamp"]
     shared_cluster.apply(pod_manifest("latecomer", "true", claim="busy"))
     shared_cluster.apply(pod_manifest("after-latecomer", "true"))
@@ -228,8 +225,7 @@ def test_an_extended_resource_becomes_a_claim_of_the_class_that_names_it(
     shared_cluster.wait_for_pod("classic", "Succeeded")
     log = shared_cluster.request("GET", "/api/v1/namespaces/default/pods/classic/log")["text"]
     assert "classic-extended-resources-" in log
-    pod = shared_cluster.get("pods", "classic")
-    assert pod is not None
+    pod = shared_cluster.read("pods", "classic")
     assert pod["status"]["extendedResourceClaimStatus"]["requestMappings"] == [
         {
             "containerName": "main",

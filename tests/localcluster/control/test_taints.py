@@ -34,10 +34,8 @@ def rule(name: str, effect: str, pool: str, device: str) -> dict[str, Any]:
 def test_a_noexecute_rule_ends_the_pod_with_the_real_reason(l4_cluster: LocalCluster) -> None:
     l4_cluster.apply(claim_manifest("held", "small-gpu"), pod_manifest("victim", "sleep", "60", claim="held"))
     l4_cluster.wait_for_pod("victim")
-    claim = l4_cluster.get("resourceclaims", "held")
-    assert claim is not None
-    result = claim["status"]["allocation"]["devices"]["results"][0]
-    uid = l4_cluster.get("pods", "victim")["metadata"]["uid"]  # type: ignore[index]
+    result = l4_cluster.read("resourceclaims", "held")["status"]["allocation"]["devices"]["results"][0]
+    uid = l4_cluster.read("pods", "victim")["metadata"]["uid"]
     l4_cluster.apply(rule("broken", "NoExecute", result["pool"], result["device"]))
     l4_cluster.wait_gone("pods", "victim")
     l4_cluster.wait(lambda: eviction(l4_cluster, "broken")["message"].startswith("1 pod evicted since"))
@@ -49,8 +47,7 @@ def test_a_noexecute_rule_ends_the_pod_with_the_real_reason(l4_cluster: LocalClu
     )
     l4_cluster.apply(pod_manifest("next", "sleep", "60", claim="held"))
     l4_cluster.wait_for_pod("next")
-    claim = l4_cluster.get("resourceclaims", "held")
-    assert claim is not None
+    claim = l4_cluster.read("resourceclaims", "held")
     fresh = claim["status"]["allocation"]["devices"]["results"][0]
     assert (fresh["pool"], fresh["device"]) != (result["pool"], result["device"])
 
@@ -69,8 +66,7 @@ def test_a_tolerated_taint_lets_the_pod_go_on(l4_cluster: LocalCluster) -> None:
     everything["spec"]["deviceSelector"] = {"driver": "gpu.nvidia.com"}
     l4_cluster.apply(everything)
     l4_cluster.wait_gone("pods", "goes")
-    pod = l4_cluster.get("pods", "stays")
-    assert pod is not None
+    pod = l4_cluster.read("pods", "stays")
     assert "deletionTimestamp" not in pod["metadata"]
 
 
@@ -82,8 +78,7 @@ def test_a_published_taint_keeps_new_pods_away(tmp_path: Path) -> None:
             pod_manifest("fits", "sleep", "60", claim="clean-only"),
         )
         cluster.wait_for_pod("fits")
-        claim = cluster.get("resourceclaims", "clean-only")
-        assert claim is not None
+        claim = cluster.read("resourceclaims", "clean-only")
         devices = {result["device"] for result in claim["status"]["allocation"]["devices"]["results"]}
         assert devices == {"gpu-1", "gpu-2"}
         assert json.dumps(cluster.list("devicetaintrules")).count("dry-run")
@@ -99,8 +94,7 @@ def test_devices_that_attach_first_bind_the_pod_afterwards(tmp_path: Path) -> No
             pod_manifest("attached", "sleep", "60", claim="fabric"),
         )
         node = cluster.wait_for_pod("attached")["spec"]["nodeName"]
-        claim = cluster.get("resourceclaims", "fabric")
-        assert claim is not None
+        claim = cluster.read("resourceclaims", "fabric")
         assert node in ("worker-0", "worker-1")
         conditions = claim["status"]["devices"][0]["conditions"]
         assert [c["type"] for c in conditions] == ["fabric.example.com/attached"]
@@ -128,7 +122,7 @@ def test_a_silent_node_is_not_ready_its_pods_are_evicted_and_it_comes_back(tmp_p
         assert "NotReady" in cluster.kubectl("get", "node", "l4-0")
         cluster.apply(pod_manifest("elsewhere", "true"))
         cluster.wait_for_pod("elsewhere", "Succeeded")
-        assert cluster.get("pods", "elsewhere")["spec"]["nodeName"] != "l4-0"  # type: ignore[index]
+        assert cluster.read("pods", "elsewhere")["spec"]["nodeName"] != "l4-0"
         cluster.kubectl("annotate", "node", "l4-0", "jupyter-dra.dev/fault-")
         cluster.wait(lambda: ready(cluster, "l4-0") == "True")
         cluster.wait(lambda: not (cluster.get("nodes", "l4-0") or {})["spec"].get("taints"))

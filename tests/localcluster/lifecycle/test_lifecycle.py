@@ -11,6 +11,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -31,13 +32,13 @@ def cluster(tmp_path: Path) -> Iterator[LocalCluster]:
     running.stop()
 
 
-def options(folder: Path, **more: object) -> lifecycle.UpOptions:
+def options(folder: Path, **more: Any) -> lifecycle.UpOptions:
     return lifecycle.UpOptions(
         devices=("l4",),
         folder=str(folder),
         workdir=str(folder.parent),
         allow_root=IS_ROOT,
-        **more,  # type: ignore[arg-type]
+        **more,
     )
 
 

@@ -92,10 +92,11 @@ def test_references_are_expanded_in_one_pass_and_never_by_a_shell() -> None:
 
 
 def test_a_required_key_that_is_missing_is_named() -> None:
-    container = {"env": [{"name": "X", "valueFrom": {"secretKeyRef": {"name": "s", "key": "k"}}}]}
+    source: dict[str, Any] = {"name": "s", "key": "k"}
+    container = {"env": [{"name": "X", "valueFrom": {"secretKeyRef": source}}]}
     with pytest.raises(MissingSource, match='secret "s" not found'):
         asyncio.run(container_environment(container, PLACE, Objects()))
-    container["env"][0]["valueFrom"]["secretKeyRef"]["optional"] = True  # type: ignore[index]
+    source["optional"] = True
     assert asyncio.run(container_environment(container, PLACE, Objects())) == {}
 
 

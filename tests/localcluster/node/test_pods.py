@@ -67,7 +67,7 @@ def test_the_environment_is_the_pods_and_nothing_of_the_agents(shared_cluster: L
     shared_cluster.apply(pod_manifest("clean", *PYTHON, show, container={"env": env}))
     shared_cluster.wait_for_pod("clean", "Succeeded")
     seen = json.loads(log_of(shared_cluster, "clean"))
-    address = shared_cluster.get("pods", "clean")["status"]["podIP"]  # type: ignore[index]
+    address = shared_cluster.read("pods", "clean")["status"]["podIP"]
     assert seen["POD_IP"] == address
     assert address.startswith("127.")
     assert seen["WHERE"] == f"{address}:80 $(POD_IP) $(NONE)"
