@@ -165,7 +165,13 @@ class CellRunner:
             status.say(f"%%dra · {text}")
 
         record = self._cluster.launch(
-            wish, wait=options.wait, say=say, kernel=kernel, cwd=os.getcwd(), idle_by="kernel", measure_cells=True
+            wish,
+            wait=options.wait,
+            say=say,
+            kernel=kernel,
+            cwd=os.getcwd(),
+            idle_by="kernel",
+            measure_cells=True,
         )
         try:
             place = self._open(record, options.wish)

@@ -319,15 +319,15 @@ class SessionService(Protocol):
         """Add a kernel (its own pod and Secret) to a running session; the new kernel is last in ``kernels``."""
         ...
 
+    async def share(self, session_id: str, users: Iterable[str]) -> Record:
+        """Let exactly these users join the session, if the administrator allows it."""
+        ...
+
     async def stop_kernel(self, session_id: str, kernel_id: str) -> Record:
         """End one kernel; the session ends with its last one."""
         ...
 
     async def adopt(self, claim: str) -> Record:
-    async def share(self, session_id: str, users: Iterable[str]) -> Record:
-        """Let exactly these users join the session, if the administrator allows it."""
-        ...
-
         """Look after a session or claim that was made elsewhere; only after a person agreed."""
         ...
 

@@ -134,7 +134,8 @@ class Launcher:
                 env.setdefault("JUPYTER_DRA_SIMULATED_USAGE", str(usage))
                 write_figures(usage, [simulated_figures(one, Load(), Load()) for one in simulated])
             if len(simulated) < len(devices) and (libraries := os.environ.get("LD_LIBRARY_PATH")):
-                env.setdefault("LD_LIBRARY_PATH", libraries)  # where this machine keeps the driver's libraries
+                # Where this machine keeps the driver's libraries.
+                env.setdefault("LD_LIBRARY_PATH", libraries)
         return env, PathMap(mounts)
 
     def _mounts(self, container: Container, devices: Sequence[PreparedDevice]) -> dict[str, Path]:
