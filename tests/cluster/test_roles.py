@@ -15,6 +15,7 @@ def rules(audience: str) -> list[dict[str, Any]]:
 
 
 @pytest.mark.threat("T13")
+@pytest.mark.threat("T48")
 @pytest.mark.parametrize("audience", AUDIENCES)
 def test_no_role_lists_secrets_uses_wildcards_or_changes_namespaces(audience: str) -> None:
     for rule in rules(audience):
