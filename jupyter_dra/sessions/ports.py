@@ -7,7 +7,7 @@ The kernels package implements `PodRuntime` and `Control`; the session service o
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -286,7 +286,7 @@ class SessionService(Protocol):
         """Wait until the (first) kernel is connected; raises SessionEnded with the end code when it never will be."""
         ...
 
-    async def list(self, *, everyone: bool = False) -> list[Record]: ...
+    async def list(self, *, everyone: bool = False) -> Sequence[Record]: ...
 
     async def get(self, session_id: str) -> Record: ...
 

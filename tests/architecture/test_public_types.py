@@ -17,7 +17,12 @@ from jupyter_dra.planner import Plan
 from jupyter_dra.sessions import AsyncSession, KernelHandle, SessionRecord
 
 if TYPE_CHECKING:
+    from jupyter_dra.kernels.control import PodControl
+    from jupyter_dra.kernels.runtime import KernelPods
+    from jupyter_dra.sessions import Sessions, SessionService
+    from jupyter_dra.sessions.ports import Control, PodRuntime
     from jupyter_dra.sessions.record import DeviceRecord
+    from jupyter_dra.widgets.ports import Launcher
 
 TIER: dict[str, Any] = {"kind": "DeviceClass", "metadata": {"name": "gpu"}, "spec": {}}
 
@@ -104,6 +109,15 @@ def test_a_session_is_launched_by_a_requirement_or_by_its_fields() -> None:
 
 
 if TYPE_CHECKING:
+
+    def is_what_surfaces_call(sessions: Sessions) -> SessionService:
+        return sessions
+
+    def is_what_the_picker_asks(sessions: Sessions) -> Launcher:
+        return sessions
+
+    def is_what_sessions_ask(pods: KernelPods, control: PodControl) -> tuple[PodRuntime, Control]:
+        return pods, control
 
     def used_in_a_notebook() -> None:
         with Session.launch(Requirement(tier="gpu"), ready=False) as session:
