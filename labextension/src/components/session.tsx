@@ -397,9 +397,7 @@ function Waiting(props: SessionProps): ReactElement {
         {next?.at && next.code === 'lease-ends'
           ? `${fill(trans.__('Next known change: a lease ends at {time}.'), { time: clock(speech, next.at, now) })} `
           : ''}
-        {queue && typeof queue !== 'string' && queue.position
-          ? `${queueWords(speech, queue.position, queue.name ?? '', queue.as_of ?? '', now)} `
-          : ''}
+        {queue ? `${queueWords(speech, queue, now)} ` : ''}
         {trans.__('It starts by itself; you can close this page.')}
       </p>
       <div className="dra-Card-actions">

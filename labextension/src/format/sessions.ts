@@ -1,6 +1,6 @@
 /** A session's state, place, use and time in words. */
 
-import type { Session, SessionDevice } from '../api/types';
+import type { Session, SessionDevice, Wait } from '../api/types';
 import type { Place } from '../model/place';
 import { clock, duration, runningClock } from './durations';
 import { decimal, soFar } from './numbers';
@@ -179,10 +179,18 @@ function ordinal(speech: Speech, n: number): string {
   return fill(templates[rule] ?? trans.__('{n}th'), { n });
 }
 
-/** Message 26, where a queue decides: "You are 3rd in team-a’s queue, as of 12:04." */
-export function queueWords(speech: Speech, position: number, queue: string, asOf: string, now: number): string {
-  const values = { place: ordinal(speech, position), queue, time: clock(speech, asOf, now) };
-  return fill(speech.trans.__('You are {place} in {queue}’s queue, as of {time}.'), values);
+/** Message 26, where a queue decides: "You are 3rd in team-a’s queue, as of 12:04.", and what the queue itself says. */
+export function queueWords(speech: Speech, queue: NonNullable<Wait['queue']>, now: number): string {
+  const { trans } = speech;
+  const time = clock(speech, queue.as_of ?? '', now);
+  const words = queue.position
+    ? fill(trans.__('You are {place} in {queue}’s queue, as of {time}.'), {
+        place: ordinal(speech, queue.position),
+        queue: queue.name,
+        time
+      })
+    : fill(trans.__('{queue} decides when it starts; your place is not known.'), { queue: queue.name });
+  return queue.message ? `${words} ${fill(trans.__('It says: {text}'), { text: queue.message })}` : words;
 }
 
 /** Message 32: why a device is not free yet. */

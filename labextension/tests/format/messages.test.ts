@@ -120,7 +120,9 @@ function holders(speech: Speech): Said {
     return `${main} | ${sub ?? ''}`;
   };
   return {
-    '26 order': [3, 11].map(place => queueWords(speech, place, 'team-a', at(1), NOW)),
+    '26 order': [3, 11].map(position =>
+      queueWords(speech, { name: 'team-a', position, message: null, as_of: at(1) }, NOW)
+    ),
     '27 holder': [
       line({ who: 'you', session: 'bert-train-9d3fk', device_names: ['gpu-3'], idle_seconds: 2400 }),
       line({ who: 'user', user: 'mira', devices: 2, lease_ends: at(147) }),

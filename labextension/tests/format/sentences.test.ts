@@ -3,7 +3,7 @@
 import { isFault } from '../../src/format/ends';
 import { reasonLine } from '../../src/format/reasons';
 import { fieldWords, requirementLine } from '../../src/format/requirement';
-import { costWords, placeLabel } from '../../src/format/sessions';
+import { costWords, placeLabel, queueWords } from '../../src/format/sessions';
 import { stepDetail, stepTime, stepTitle, stepViews } from '../../src/format/steps';
 import { sentenceText } from '../../src/format/text';
 import { at, NOW, session } from '../data/answers';
@@ -13,6 +13,13 @@ const reason = (code: string, devices: number, params: Record<string, unknown>):
   const { main, sub } = reasonLine(ENGLISH, { code, devices, params, message: 'server text' });
   return sub ? `${main} · ${sub}` : main;
 };
+test('a queue that does not tell the place is named all the same, with its own reason', () => {
+  const queue = { name: 'team-a', position: null, message: 'insufficient quota, 1 more needed', as_of: null };
+  expect(queueWords(ENGLISH, queue, NOW)).toBe(
+    'team-a decides when it starts; your place is not known. It says: insufficient quota, 1 more needed'
+  );
+});
+
 test('why-not lines with the planner’s own figures', () => {
   expect(reason('memory', 14, { direction: 'more', asked: '30 GB', nearest: { label: 'A100 40 GB' } })).toBe(
     'more than 30 GB · nearest: A100, 40 GB'
