@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import ipaddress
 import json
 import os
 import stat
@@ -10,8 +11,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from jupyter_dra.errors import RefusedError, RequirementError
+from jupyter_dra.kernels.runtime import PORT
 from jupyter_dra.sessions import BackgroundLoop, SessionEvent, SessionPolicy, VolumeOffer, load_identity
 from jupyter_dra.sessions.events import Publisher
 from jupyter_dra.sessions.images import image_allowed
@@ -95,6 +98,22 @@ def test_private_keys_lie_in_the_secret_and_are_not_mounted() -> None:
     volume = pod["spec"]["volumes"][0]["secret"]
     assert [item["key"] for item in volume["items"]] == ["podside.py"]
     assert volume["defaultMode"] == 0o400
+
+
+@pytest.mark.threat("T09")
+def test_the_network_policy_of_the_examples_covers_the_pods_that_are_made() -> None:
+    text = (Path(__file__).parents[2] / "examples" / "cluster" / "network-policy.yaml").read_text()
+    spec = yaml.safe_load(text)["spec"]
+    tags = {"app.kubernetes.io/managed-by": "jupyter-dra"}
+    pod = build_pod(request(labels=tags), SessionPolicy())
+    assert spec["podSelector"]["matchLabels"].items() <= pod["metadata"]["labels"].items()
+    [rule] = spec["ingress"]
+    assert [port["port"] for port in rule["ports"]] == [PORT]
+    assert rule["from"], "an empty list would let everybody in"
+    metadata = ipaddress.ip_address("169.254.169.254")
+    blocks = [peer["ipBlock"] for peer in spec["egress"][0]["to"]]
+    assert {ipaddress.ip_network(block["cidr"]).version for block in blocks} == {4, 6}
+    assert any(metadata in ipaddress.ip_network(one) for block in blocks for one in block["except"])
 
 
 @pytest.mark.threat("T21")
