@@ -120,6 +120,11 @@ def _verdict(inventory: Inventory, wish: Wish, result: Judgement, tiers: Sequenc
         return "unknown"
     assert result.empty_attempt is not None
     result.empty = survey(result.empty_attempt, result.ready)
+    later = result.empty.fatal()
+    if later is not None:
+        # Freed devices can end the whole attempt, as when All takes one that breaks a constraint: waiting is no help.
+        verdict = _fatal(inventory, wish, result, *later)
+        return "impossible" if verdict == "invalid" else verdict
     if result.empty.fits:
         return "busy"
     if result.empty.exhausted:

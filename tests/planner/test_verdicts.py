@@ -199,6 +199,26 @@ def test_all_with_one_busy_device_is_busy_and_two_would_do() -> None:
     assert plan.relaxations[0]["change"] == {"count": 2}
 
 
+def test_all_that_would_break_a_constraint_once_free_is_not_worth_waiting_for() -> None:
+    """The scheduler ends its whole attempt when All takes devices that must match and do not."""
+    mixed = [device("gpu-0", model="a"), device("gpu-1", model="b")]
+    alike = [device("gpu-0", model="c"), device("gpu-1", model="c")]
+    objects = [
+        example_class(),
+        slice_of("node-a", mixed, driver="gpu.example.com"),
+        slice_of("node-b", alike, driver="gpu.example.com"),
+        held("one", ("gpu.example.com", "node-a", "gpu-1")),
+        held("other", ("gpu.example.com", "node-b", "gpu-1")),
+    ]
+    match = [{"matchAttribute": "gpu.example.com/model"}]
+    everything = request("gpu", "gpu.example.com", allocationMode="All")
+    plan = Inventory.from_objects(objects).plan(claim("everything", everything, constraints=match))
+    assert plan.verdict == "impossible"
+    assert "a claim constraint would not be satisfied" in plan.findings[0]["message"]
+    without = Inventory.from_objects(objects).plan(claim("everything", everything))
+    assert without.verdict == "busy"
+
+
 def test_a_driver_that_publishes_no_device_is_told_from_one_that_is_not_there() -> None:
     plan = Inventory.from_objects([device_class("gpu", NVIDIA_CLASS), slice_of("node-a", [])]).plan(
         {"tier": "gpu"}
