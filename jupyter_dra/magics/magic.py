@@ -125,7 +125,7 @@ class DRAMagics(Magics):
         from .cluster_side import read_manifest
 
         result = check(read_manifest(arguments.file), fix=arguments.fix, target=arguments.target)
-        return check_card(result if isinstance(result, dict) else result.as_dict())
+        return check_card(result.as_dict())
 
     def _ui(self, arguments: Any) -> Any:
         try:
