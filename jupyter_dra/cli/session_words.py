@@ -27,6 +27,8 @@ _HAPPENED: Mapping[str, str] = {
     "connected-again": "The kernel is connected again.",
     "restarted": "The kernel restarted in place, on the same device.",
     "died": "The kernel died: {why}",
+    "node-not-ready": "The node does not answer.",
+    "node-ready": "The node answers again.",
     "sees-other-devices": "The kernel sees devices it was not given: {sees}",
 }
 _LOST = " What it printed before was not kept."
@@ -67,7 +69,65 @@ def lease_line(lease: Mapping[str, Any], at: datetime) -> str:
         words += f"; can be extended to {clock(longest, at)}"
     if lease.get("idle_limit_seconds"):
         words += f"; given back after {duration(lease['idle_limit_seconds'])} without use"
+        if lease.get("device_use") == "unknown" and lease.get("idle_since"):
+            words += " (the device's use is not known, so it is kept)"
     return words
+
+
+def wait_line(wait: Mapping[str, Any], at: datetime) -> str:
+    """Why it waits: the queue that decides, the planner's reasons, and what is expected to change when."""
+    parts = [clean(reason["message"]) for reason in wait["reasons"]]
+    queue, change = wait.get("queue"), wait.get("next_change")
+    if queue:
+        place = f"place {queue['position']} in " if queue.get("position") else ""
+        says = f" ({clean(queue['message'])})" if queue.get("message") else ""
+        parts.insert(0, f"{place}queue {clean(queue['name'])}{says}")
+    if change and change.get("at"):
+        parts.append(f"a lease ends at {clock(change['at'], at)}")
+    return "; ".join(parts)
+
+
+def usage_line(usage: Mapping[str, Any]) -> str:
+    """What the devices do now and did at most; what is not known is said so."""
+    used, total, percent = (
+        usage.get(name) for name in ("memory_used_bytes", "memory_total_bytes", "utilisation_percent")
+    )
+    parts = ["memory not known" if used is None else f"{_gib(used)} of {_gib(total)} GiB"]
+    parts.append("use not known" if percent is None else f"{percent} % busy")
+    if usage.get("peak_bytes") is not None:
+        parts.append(f"peak {_gib(usage['peak_bytes'])} GiB")
+    if usage.get("device_seconds") is not None:
+        parts.append(f"device time {duration(usage['device_seconds'])}")
+    if usage.get("simulated"):
+        parts.append("simulated")
+    return " · ".join(parts)
+
+
+def _gib(count: int | None) -> str:
+    return "?" if count is None else f"{count / 2**30:.1f}"
+
+
+def cost_line(price: Mapping[str, Any]) -> str:
+    """``2.90 EUR so far (1.45 EUR/hour)``."""
+    money = clean(price["currency"])
+    return f"{clean(price['so_far'])} {money} so far ({clean(price['amount'])} {money}/{clean(price['per'])})"
+
+
+def hint_line(hint: Mapping[str, Any]) -> str:
+    """``peak 9.1 of 79.6 GiB: tier l4 (24 GB) would do, 0.60 EUR/hour``."""
+    words = f"peak {_gib(hint['peak_bytes'])} of {_gib(hint['total_bytes'])} GiB: tier "
+    words += f"{clean(hint['tier'])} ({clean(hint['label'])}) would do"
+    price = hint.get("price")
+    return words + (f", {clean(price['amount'])} {clean(price['currency'])}/hour" if price else "")
+
+
+def ended_line(ended: Mapping[str, Any]) -> str:
+    """The reason with its next step."""
+    words = f"{clean(ended['code'])}: {clean(ended['message'])}"
+    detail, next_step = (ended.get("params") or {}).get("detail"), ended.get("next")
+    return " ".join(
+        part for part in (words, detail and clean(detail), next_step and clean(next_step)) if part
+    )
 
 
 def history_lines(history: list[Mapping[str, Any]], at: datetime) -> Iterator[str]:

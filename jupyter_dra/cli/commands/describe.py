@@ -10,7 +10,17 @@ from typing import Any
 from .. import exits
 from ..options import add_cluster, add_output
 from ..output import clean, duration, gigabytes, show
-from ..session_words import STEP_WORDS, history_lines, lease_line, now
+from ..session_words import (
+    STEP_WORDS,
+    cost_line,
+    ended_line,
+    hint_line,
+    history_lines,
+    lease_line,
+    now,
+    usage_line,
+    wait_line,
+)
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -63,10 +73,18 @@ def _in_words(record: dict[str, Any]) -> str:
     at = now()
     if record["lease"]:
         lines.append(f"Lease       {lease_line(record['lease'], at)}")
+    if record["wait"]:
+        lines.append(f"Waits       {wait_line(record['wait'], at)}")
+    if record["usage"]:
+        lines.append(f"Use         {usage_line(record['usage'])}")
+    if record["price"]:
+        lines.append(f"Cost        {cost_line(record['price'])}")
     lines += _under("Steps", (_step(step) for step in record["steps"]))
     lines += _under("History", history_lines(record.get("history") or [], at))
     if record["ended"]:
-        lines.append(f"Ended       {clean(record['ended']['code'])}: {clean(record['ended']['message'])}")
+        lines.append(f"Ended       {ended_line(record['ended'])}")
+    if record.get("right_size"):
+        lines.append(f"Hint        {hint_line(record['right_size'])}")
     return "\n".join(lines)
 
 

@@ -12,7 +12,7 @@ from ...claims.arguments import add_requirement_arguments, requirement_from_argu
 from .. import exits
 from ..options import add_cluster, add_output
 from ..output import clean, duration, show, write
-from ..session_words import STEP_WORDS
+from ..session_words import STEP_WORDS, now, wait_line
 
 if TYPE_CHECKING:
     from ...sessions.service import Sessions
@@ -101,11 +101,11 @@ async def _tell(sessions: Sessions, session_id: str, told: set[str]) -> None:
         if step["state"] == "done" and step["code"] not in told:
             told.add(step["code"])
             write(f"  {STEP_WORDS.get(step['code'], step['code'])}{_detail(record, step)}", sys.stderr)
-    wait = record["wait"]
-    if record["state"] == "waiting" and wait and "waiting" not in told:
-        told.add("waiting")
-        reasons = "; ".join(clean(reason["message"]) for reason in wait["reasons"])
-        write(f"  Waiting for a device: {reasons}", sys.stderr)
+    if record["state"] == "waiting" and record["wait"]:
+        words = wait_line(record["wait"], now())
+        if words not in told:
+            told.add(words)
+            write(f"  Waiting for a device: {words}", sys.stderr)
 
 
 def _detail(record: dict[str, Any], step: dict[str, Any]) -> str:

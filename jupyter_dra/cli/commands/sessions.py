@@ -17,6 +17,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--all-users", action="store_true", help="sessions of everyone, as far as you may see"
     )
+    parser.add_argument("--ended", action="store_true", help="with those that ended in the last day, and why")
     parser.add_argument("--orphans", action="store_true", help="only sessions that nobody keeps any more")
     add_cluster(parser)
     add_output(parser)
@@ -27,7 +28,8 @@ def run(arguments: argparse.Namespace) -> int:
 
     async def look() -> tuple[dict[str, Any], list[dict[str, Any]]]:
         await sessions.inventory()  # for the devices' labels
-        records = [one.as_dict() for one in await sessions.list(everyone=arguments.all_users)]
+        found = await sessions.list(everyone=arguments.all_users, ended=arguments.ended)
+        records = [one.as_dict() for one in found]
         return await sessions.context(), records
 
     with open_sessions(arguments) as sessions:
@@ -51,6 +53,7 @@ def row(record: dict[str, Any], at: datetime) -> tuple[object, ...]:
     notes = ["orphan"] if record["orphan"] else []
     notes += [] if record["mine"] else [f"of {record['user']}"]
     notes += ["simulated"] if record["simulated"] else []
+    notes += [record["ended"]["code"]] if record["ended"] else []
     return (
         record["id"],
         record["state"],
