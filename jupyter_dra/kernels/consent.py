@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ..claims import WISH_FIELDS
+from ..claims import DEVICE_FIELDS, WISH_FIELDS
 from ..errors import RefusedError
 
 FILE = "consents.json"
@@ -27,13 +27,15 @@ ENTRIES = 5000
 class NotebookFacts:
     """What a notebook file on disk says about its kernel; ``kernel_name`` None where it names none.
 
-    ``wish`` holds the ``required`` fields of ``metadata["jupyter-dra"]``: device fields only, never image, env,
-    volumes or namespace.
+    ``wish`` holds what ``metadata["jupyter-dra"]`` asks for: device fields only, never image, env, volumes or
+    namespace. What is preferred comes first, what is required is its alternative. ``optional``: a device is
+    preferred, none is required.
     """
 
     path: str
     kernel_name: str | None = None
     wish: Mapping[str, Any] = field(default_factory=dict)
+    optional: bool = False
 
 
 def read_notebook(path: str) -> NotebookFacts | None:
@@ -46,14 +48,36 @@ def read_notebook(path: str) -> NotebookFacts | None:
         metadata = json.loads(Path(path).read_bytes() or b"{}").get("metadata") or {}
         spec = metadata.get("kernelspec") or {}
         wish = metadata.get("jupyter-dra") or {}
-        required = wish.get("required") if wish.get("version") == 1 else None
+        known = wish.get("version") == 1
+        required, preferred = (_fields(wish.get(part)) if known else {} for part in ("required", "preferred"))
         name = spec.get("name")
     except (OSError, ValueError, AttributeError, RecursionError):
         return NotebookFacts(path)
-    fields = (
-        {key: required[key] for key in WISH_FIELDS if key in required} if isinstance(required, dict) else {}
+    return NotebookFacts(
+        path,
+        name if isinstance(name, str) else None,
+        _with_preference(required, preferred),
+        optional=bool(preferred) and not required,
     )
-    return NotebookFacts(path, name if isinstance(name, str) else None, fields)
+
+
+def _fields(given: Any) -> dict[str, Any]:
+    return {key: given[key] for key in WISH_FIELDS if key in given} if isinstance(given, dict) else {}
+
+
+def _with_preference(required: Mapping[str, Any], preferred: Mapping[str, Any]) -> dict[str, Any]:
+    """One requirement: the preferred device first, then what is required, and no alternative nobody asked for."""
+    first = {key: value for key, value in preferred.items() if key in DEVICE_FIELDS}
+    if not first or not required:
+        return {**required, **preferred}
+    back = {key: required.get(key) for key in first}
+    given = required.get("or_else")
+    others = [one for one in given if isinstance(one, dict)] if isinstance(given, list) else []
+    return {
+        **required,
+        **{key: value for key, value in preferred.items() if key != "or_else"},
+        "or_else": [back, *({**back, **one} for one in others)],
+    }
 
 
 class Consents:

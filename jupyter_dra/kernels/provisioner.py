@@ -101,6 +101,7 @@ class DRAProvisioner(KernelProvisionerBase):
         unknown = {name: kwargs.pop(name) for name in list(kwargs) if not self.has_trait(name)}
         super().__init__(**kwargs)
         self._unknown = tuple(unknown)
+        self._optional = False
         self.connection_info = {}  # the base class shares one mapping between all instances
         self._held: HeldKernel | None = None
         self._service: Any = None
@@ -144,6 +145,8 @@ class DRAProvisioner(KernelProvisionerBase):
             else:
                 await self._start_first(cmd, **kwargs)
         except DRAError as error:
+            if self._optional and error.code in ("busy", "impossible"):
+                error.next_step = "This notebook can do without a device: choose the kernel Python 3."
             raise KernelNotStarted(error) from error
         self._process, self._asked_to_end, self._crashed = True, False, False
         return self.connection_info
@@ -206,6 +209,7 @@ class DRAProvisioner(KernelProvisionerBase):
             interrupt_mode=self.kernel_spec.interrupt_mode,
         )
         wish = self.wish(notebook)
+        self._optional = notebook is not None and notebook.optional
         name = wish.pop("name", None) or (Path(session_name).stem if session_name else None)
         seconds = float(parse_duration(self.wait_for_device)) if self.wait_for_device else None
         shown = self._around.relative(session_name) if notebook is not None else None

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from jupyter_client.kernelspec import KernelSpecManager
 
+from jupyter_dra.claims import Requirement, build_claim
 from jupyter_dra.errors import ConflictError, NotFoundError, RefusedError, RequirementError
 from jupyter_dra.kernels.consent import Consents, read_notebook
 from jupyter_dra.kernels.kernelspecs import install, installed, packaged_folder, remove, spec_name
@@ -91,6 +92,59 @@ def test_a_notebooks_wish_holds_device_fields_only(tmp_path: Path) -> None:
         facts = read_notebook(str(tmp_path / "train.ipynb"))
         assert facts is not None
         assert not facts.wish
+
+
+@pytest.mark.parametrize(
+    ("required", "preferred", "wish", "optional"),
+    [
+        ({"vram": "24Gi"}, {}, {"vram": "24Gi"}, False),
+        (
+            {"tier": "t", "vram": "24Gi"},
+            {"vram": "80Gi"},
+            {"tier": "t", "vram": "80Gi", "or_else": [{"vram": "24Gi"}]},
+            False,
+        ),
+        (
+            {"vram": "24Gi"},
+            {"product": "H100"},
+            {"vram": "24Gi", "product": "H100", "or_else": [{"product": None}]},
+            False,
+        ),
+        (
+            {"vram": "24Gi", "or_else": [{"tier": "x"}]},
+            {"vram": "80Gi"},
+            {"vram": "80Gi", "or_else": [{"vram": "24Gi"}, {"vram": "24Gi", "tier": "x"}]},
+            False,
+        ),
+        ({}, {"vram": "8Gi"}, {"vram": "8Gi"}, True),
+        ({}, {}, {}, False),
+        (
+            {"vram": "8Gi", "or_else": 7},
+            {"product": 7},
+            {"vram": "8Gi", "product": 7, "or_else": [{"product": None}]},
+            False,
+        ),
+    ],
+)
+def test_what_is_preferred_comes_first_and_what_is_required_next(
+    tmp_path: Path, required: Any, preferred: Any, wish: Any, optional: bool
+) -> None:
+    asked = {"version": 1, "required": required, "preferred": preferred}
+    facts = read_notebook(notebook(tmp_path, "dra-big", **{"jupyter-dra": asked}))
+    assert facts is not None
+    assert (dict(facts.wish), facts.optional) == (wish, optional)
+
+
+def test_the_better_device_of_a_notebook_is_taken_if_there_is_one_and_the_other_if_not(
+    tmp_path: Path,
+) -> None:
+    asked = {"version": 1, "required": {"vram": "24Gi"}, "preferred": {"vram": "80Gi"}}
+    facts = read_notebook(notebook(tmp_path, "dra-big", **{"jupyter-dra": asked}))
+    assert facts is not None
+    claim = build_claim(Requirement.from_dict({"tier": "gpu", **facts.wish}), name="c")
+    better, needed = claim["spec"]["devices"]["requests"][0]["firstAvailable"]
+    assert '"80Gi"' in better["selectors"][0]["cel"]["expression"]
+    assert '"24Gi"' in needed["selectors"][0]["cel"]["expression"]
 
 
 def test_outside_a_server_there_is_no_board() -> None:
