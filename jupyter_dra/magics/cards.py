@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ..widgets.card import Card, list_card
+from ..widgets.card import Card, list_card, usage_line
 from ..widgets.plain import Element, code_block, element, size, table, visible, visible_lines
 from ..widgets.verdicts import head_of
 
@@ -114,8 +114,9 @@ def session_card(session: Mapping[str, Any]) -> Card:
     ]
     if session["lease"] and session["lease"]["ends_at"]:
         lines.append(["Ends", session["lease"]["ends_at"]])
+    lines += _figures(session)
     if ended:
-        lines.append(["Ended", f"{ended['code']}: {ended['message']}"])
+        lines.append(["Ended", f"{ended['code']}: {ended['message']} {ended.get('next') or ''}".strip()])
     text = "\n".join([visible(session["name"]) + " · " + visible(session["id"]), table(["", ""], lines)])
     markup = element(
         "section",
@@ -126,6 +127,25 @@ def session_card(session: Mapping[str, Any]) -> Card:
     )
     kind = "ended" if ended else "session"
     return Card({"card": kind, "title": visible(session["name"]), "session": dict(session)}, text, markup)
+
+
+def _figures(session: Mapping[str, Any]) -> list[list[Any]]:
+    """Waiting, use, cost and the hint afterwards, as far as they are known."""
+    wait, price, hint = session.get("wait"), session.get("price"), session.get("right_size")
+    lines: list[list[Any]] = []
+    if wait:
+        queue = [f"queue {wait['queue']['name']}"] if wait.get("queue") else []
+        lines.append(["Waits", "; ".join([*queue, *(reason["message"] for reason in wait["reasons"])])])
+    use = usage_line(session.get("usage"))
+    if use:
+        lines.append(["Use", use])
+    if price:
+        lines.append(["Cost", f"{price['so_far']} {price['currency']} so far"])
+    if hint:
+        lines.append(
+            ["Hint", f"peak {size(hint['peak_bytes'])}: tier {hint['tier']} ({hint['label']}) would do"]
+        )
+    return lines
 
 
 def claim_card(manifest: Mapping[str, Any], text: str) -> Card:

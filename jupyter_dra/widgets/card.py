@@ -5,6 +5,8 @@ Also laid out by podside in images that lack this package: standard library only
 
 from __future__ import annotations
 
+import calendar
+import time
 from typing import TYPE_CHECKING, Any
 
 from .plain import Element, element, html_table, size, table, visible
@@ -12,6 +14,8 @@ from .plain import Element, element, html_table, size, table, visible
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+LEASE_SOON, IDLE_SOON = 600, 300
+"""Seconds before the end from which on it is said."""
 MIME = "application/vnd.jupyter-dra.card+json"
 VERSION = 1
 # Last part of an attribute's name -> the word people read, in this order.
@@ -172,6 +176,9 @@ def notes_of(held: Mapping[str, Any], comparison: Mapping[str, Any] | None) -> l
     if comparison and comparison["missing"]:
         missing = ", ".join(visible(uuid, 60) for uuid in comparison["missing"][:4])
         notes.append(f"This kernel was given {missing} but does not see it.")
+    ending = ending_note(held.get("lease"), held.get("as_of"))
+    if ending:
+        notes.append(ending)
     if any(device.get("simulated") for device in held.get("devices") or []):
         notes.append("Simulated device: nothing computes on it.")
     return notes
@@ -207,6 +214,9 @@ def usage_line(usage: Any) -> str | None:
     parts = [f"{used} of {total} used"] if used and total else []
     if usage.get("utilisation_percent") is not None:
         parts.append("{} % busy".format(visible(usage["utilisation_percent"], 8)))
+    peak = size(usage.get("peak_bytes"))
+    if peak:
+        parts.append(f"peak {peak}")
     missing = usage.get("why_missing")
     if missing:
         parts.append(WHY_MISSING.get(str(missing), "not known"))
@@ -217,6 +227,34 @@ def usage_line(usage: Any) -> str | None:
     if usage.get("at"):
         parts.append("as of {}".format(visible(usage["at"], 30)))
     return " · ".join(parts)
+
+
+def ending_note(lease: Any, as_of: Any) -> str | None:
+    """The warning before the end: of the lease in the last ten minutes, of idling in the last five."""
+    told, now = (lease if isinstance(lease, dict) else {}), _seconds(as_of)
+    ends, idle, limit = (
+        _seconds(told.get("ends_at")),
+        _seconds(told.get("idle_since")),
+        told.get("idle_limit_seconds"),
+    )
+    if now is None:
+        return None
+    if ends is not None and ends - now <= LEASE_SOON:
+        minutes = max(0, int(ends - now) // 60)
+        return f"This session ends in {minutes} min. Keep it: %dra extend, or the panel GPU sessions."
+    kept = told.get("device_use") == "unknown"
+    if idle is None or not isinstance(limit, (int, float)) or kept or idle + limit - now > IDLE_SOON:
+        return None
+    minutes = max(0, int(idle + limit - now) // 60)
+    return f"Not used: given back in {minutes} min unless a cell runs."
+
+
+def _seconds(moment: Any) -> float | None:
+    """Epoch seconds of a moment as podside writes it; None for anything else."""
+    try:
+        return float(calendar.timegm(time.strptime(str(moment), "%Y-%m-%dT%H:%M:%SZ")))
+    except ValueError:
+        return None
 
 
 def lease_line(lease: Any, as_of: Any) -> str | None:

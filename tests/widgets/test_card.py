@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from jupyter_dra.widgets.card import MIME, device_card, usage_line
+from jupyter_dra.widgets.card import MIME, device_card, ending_note, usage_line
 from jupyter_dra.widgets.held import collect
 from jupyter_dra.widgets.plain import element, size, visible
 
@@ -154,3 +154,28 @@ def test_oversized_or_broken_facts_give_a_card_not_a_crash(tmp_path: Path) -> No
         json.dumps({**FACTS, "devices": [{"attributes": {"a": 1}}, 7, None]})
     )
     assert device_card(collect(str(tmp_path), str(tmp_path))).text
+
+
+@pytest.mark.parametrize(
+    ("lease", "note"),
+    [
+        ({"ends_at": "2026-11-30T12:09:30Z"}, "This session ends in 9 min."),
+        ({"ends_at": "2026-11-30T11:59:00Z"}, "This session ends in 0 min."),
+        ({"ends_at": "2026-11-30T13:00:00Z"}, None),
+        ({"idle_since": "2026-11-30T11:34:00Z", "idle_limit_seconds": 1800}, "Not used: given back in 4 min"),
+        ({"idle_since": "2026-11-30T11:50:00Z", "idle_limit_seconds": 1800}, None),
+        (
+            {
+                "idle_since": "2026-11-30T11:34:00Z",
+                "idle_limit_seconds": 1800,
+                "device_use": "unknown",
+            },
+            None,
+        ),
+        ({"ends_at": "soon"}, None),
+        (None, None),
+    ],
+)
+def test_the_end_is_warned_of_in_the_last_minutes(lease: dict[str, Any] | None, note: str | None) -> None:
+    told = ending_note(lease, "2026-11-30T12:00:00Z")
+    assert told is None if note is None else str(told).startswith(note)
