@@ -5,7 +5,7 @@ from jupyter_dra.allocator.attempt import DEFAULT_BUDGET, Attempt, NodeView, Out
 from jupyter_dra.allocator.features import Features
 from jupyter_dra.allocator.groups import NodeGroup
 from jupyter_dra.allocator.kinds import DeviceEntry, DeviceKind
-from jupyter_dra.allocator.occupancy import Hold
+from jupyter_dra.allocator.occupancy import Hold, PoolState
 from jupyter_dra.allocator.pools import PoolView
 from jupyter_dra.allocator.repairs import FIRST_RELEASE, PULL_REQUEST, Repairs
 from jupyter_dra.allocator.requests import WantedClaim
@@ -26,6 +26,7 @@ __all__ = [
     "NodeGroup",
     "NodeView",
     "Outcome",
+    "PoolState",
     "PoolView",
     "Repairs",
     "Token",

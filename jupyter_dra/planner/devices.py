@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from jupyter_dra.allocator import Hold
+from jupyter_dra.allocator import DeviceEntry, Hold
 from jupyter_dra.planner.holders import holder_of, is_releasing
 from jupyter_dra.planner.stock import Place, could_be_taken, is_blocked, places
 from jupyter_dra.planner.tiers import tier_kinds
@@ -13,7 +13,7 @@ from jupyter_dra.planner.tiers import tier_kinds
 if TYPE_CHECKING:
     from jupyter_dra.planner.inventory import Inventory
 
-__all__ = ["device_state", "list_devices"]
+__all__ = ["device_state", "is_simulated", "list_devices"]
 
 Json = Mapping[str, Any]
 
@@ -27,7 +27,8 @@ def list_devices(
     kinds_of_tier = tier_kinds(inventory, admin_tiers)
     wanted = kinds_of_tier.get(tier, set()) if tier is not None else None
     found = []
-    for place in places(inventory):
+    on_node = None if node is None else lambda view, pool: not pool.local or view.name == node
+    for place in places(inventory, on_node):
         if wanted is not None and place.device.kind.number not in wanted:
             continue
         if node is not None and place.nodes is not None and node not in place.nodes:
@@ -50,6 +51,14 @@ def device_state(inventory: Inventory, place: Place) -> str:
         # A part whose card is used up by other parts.
         return "taken"
     return "free" if inventory.visibility.all_claims else "unknown"
+
+
+def is_simulated(inventory: Inventory, device: DeviceEntry) -> bool:
+    """Tell whether nothing computes on the device: its slice's annotation or an attribute says so."""
+    attributes = device.kind.source.get("attributes", {})
+    return device.slice.name in inventory.simulated or any(
+        name.rpartition("/")[2] == "simulated" for name in attributes
+    )
 
 
 def _held_state(inventory: Inventory, place: Place, holds: Sequence[Hold]) -> str:
@@ -84,8 +93,7 @@ def _element(inventory: Inventory, place: Place, tiers: list[str]) -> dict[str, 
         "memory_published": facts.memory_published,
         "state": device_state(inventory, place),
         "tiers": tiers,
-        "simulated": device.slice.name in inventory.simulated
-        or any(key.rpartition("/")[2] == "simulated" for key in attributes),
+        "simulated": is_simulated(inventory, device),
         "attributes": qualified(attributes),
         "capacity": qualified(device.kind.source.get("capacity", {})),
         "taints": [taint.to_dict() for taint in device.kind.taints],

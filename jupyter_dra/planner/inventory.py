@@ -162,6 +162,27 @@ class Inventory:
         """Counts every change."""
         return self._changes
 
+    @property
+    def total(self) -> int:
+        """How many devices are published, as far as slices may be seen."""
+        return self.state.published.total() if self.visibility.slices else 0
+
+    @property
+    def all_simulated(self) -> bool:
+        """True where there are devices and nothing computes on any of them."""
+        from jupyter_dra.planner.devices import is_simulated
+
+        found: bool = self.cached(
+            "all-simulated",
+            lambda: (
+                self.total > 0
+                and all(
+                    is_simulated(self, device) for slice in self.state.current() for device in slice.devices
+                )
+            ),
+        )
+        return found
+
     def cached(self, key: Any, make: Callable[[], Any]) -> Any:
         """A value that stays right until the next change."""
         if self._cached_at != self._changes:

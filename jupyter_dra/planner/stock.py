@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -98,13 +98,20 @@ def _on(device: DeviceEntry, view: NodeView) -> bool:
     return not device.slice.per_device or device.kind.scope.includes(view.name, view.labels)
 
 
-def places(inventory: Inventory) -> Iterator[Place]:
-    """Every published device once, by node and then as listed; those of no node last."""
+def places(
+    inventory: Inventory, wanted: Callable[[NodeView, PoolView], bool] | None = None
+) -> Iterator[Place]:
+    """Every published device once, by node and then as listed; those that no node can use last.
+
+    With ``wanted``, of the nodes' pools only those for which it is true.
+    """
     views = sorted((view for group in inventory.groups() for view in group), key=lambda view: view.order)
     shared: dict[DeviceID, list[str]] = {}
     first: dict[DeviceID, tuple[PoolView, int]] = {}
     for view in views:
         for pool in view.pools:
+            if wanted is not None and not wanted(view, pool):
+                continue
             for index, device in enumerate(pool.devices):
                 if pool.per_device and not _on(device, view):
                     continue

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import sys
+import time
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +14,7 @@ from ..errors import ClusterError, ConflictError, DRAError, InputError
 if TYPE_CHECKING:
     from jupyter_server.serverapp import ServerApp
 
+    from ..planner import DevicePicture
     from ..sessions.ports import SessionEvent
     from ..sessions.service import Sessions
     from .app import DRAExtension
@@ -23,6 +25,8 @@ log = logging.getLogger(__name__)
 
 EVENTS = "https://events.jupyter-dra.dev/"
 _LOCAL_SECONDS = 30
+_LOCAL_FRESH = 5
+_NO_LOCAL = {"kind": "LocalCluster", "version": 1, "running": False}
 _INVENTORY_PAUSE = 0.2
 _STATES = {
     "no-cluster": "no-cluster",
@@ -53,6 +57,8 @@ class Board:
         self._inventory_followed = False
         self._loop: asyncio.AbstractEventLoop | None = None
         self._keeping: Keeping | None = None
+        self._picture: DevicePicture | None = None
+        self._local: tuple[float, dict[str, Any] | None] = (0.0, None)
 
     # Parts, made on first use
 
@@ -94,6 +100,16 @@ class Board:
     def admin_tiers(self) -> tuple[dict[str, Any], ...]:
         """The admin's own tiers, as configured."""
         return tuple(self._app.tiers)
+
+    @property
+    def picture(self) -> DevicePicture:
+        """The devices in rows; used only where the inventory is, in the questions of `ask`."""
+        if self._picture is None:
+            from ..planner import DevicePicture
+
+            # No two pictures of one page may share a revision: the clock tells them apart.
+            self._picture = DevicePicture(int(time.time() * 1000))
+        return self._picture
 
     # Kernels across servers
 
@@ -159,7 +175,7 @@ class Board:
         about: dict[str, Any] = {"cluster": None, "namespace": None, "server_version": None, "as_of": None}
         rights: dict[str, bool] = {}
         simulated = False
-        local = await self.local_status()
+        local = asyncio.ensure_future(self.local_status())
         try:
             about = await self.sessions.context()
             rights = await self.sessions.rights()
@@ -181,7 +197,7 @@ class Board:
             **about,
             "contexts": known,
             "rights": rights,
-            "local_cluster": local,
+            "local_cluster": await local,
             "simulated": simulated,
         }
 
@@ -189,13 +205,8 @@ class Board:
         if not rights.get("read_slices", True):
             return "forbidden", False
 
-        def look(inventory: Any) -> tuple[str, bool]:
-            devices = inventory.devices()
-            simulated = bool(devices) and all(one["simulated"] for one in devices)
-            return ("ready" if devices else "no-devices"), simulated
-
-        found: tuple[str, bool] = await self.ask(look)
-        return found
+        devices, simulated = await self.ask(lambda inventory: (inventory.total, inventory.all_simulated))
+        return ("ready" if devices else "no-devices"), simulated
 
     async def contexts(self) -> dict[str, Any]:
         """The ContextList document."""
@@ -226,13 +237,14 @@ class Board:
         return await self.status()
 
     async def local_status(self) -> dict[str, Any]:
-        """The LocalCluster document, from the command that knows."""
-        done = await self._local_command("status", "-o", "json", check=False)
-        return (
-            done
-            if done.get("kind") == "LocalCluster"
-            else {"kind": "LocalCluster", "version": 1, "running": False}
-        )
+        """The LocalCluster document, from the command that knows; asked again after some seconds only."""
+        asked, known = self._local
+        now = time.monotonic()
+        if known is None or now - asked > _LOCAL_FRESH:
+            done = await self._local_command("status", "-o", "json", check=False)
+            known = done if done.get("kind") == "LocalCluster" else {**_NO_LOCAL}
+            self._local = now, known
+        return known
 
     async def start_local(self, devices: list[str]) -> dict[str, Any]:
         """Start the local cluster as a process of its own and use it; answers with the new Status."""
@@ -244,6 +256,7 @@ class Board:
         if hasattr(os, "geteuid") and os.geteuid() == 0:
             words.append("--allow-root")
         await self._local_command(*words)
+        self._local = 0.0, None
         await self._drop_sessions(keep=True)
         self._context = "local"
         return await self.status()
@@ -380,6 +393,7 @@ class Board:
             end()
         self._ends.clear()
         self._inventory_followed = False
+        self._picture = None
         if sessions is not None:
             await sessions.aclose(keep=keep)
 

@@ -1,63 +1,103 @@
-"""Devices in columns, for pictures of tens of thousands: repeated texts once, unique attributes left out."""
+"""Devices in columns, for pictures of tens of thousands: each text once, repetitions as runs."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import groupby
 from typing import Any
 
-COLUMNS = (
-    "node",
-    "driver",
-    "pool",
-    "name",
-    "device_kind",
-    "label",
-    "memory_bytes",
-    "state",
-    "tiers",
-    "who",
-    "simulated",
-)
-_TABLED = ("node", "driver", "pool", "device_kind", "label", "state", "tiers", "who")
+from ..planner import DevicePicture, PictureRow
+
+Column = dict[str, Any]
 
 
-def compact_devices(devices: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
-    """The CompactDeviceList of a DeviceList's elements.
+def compact_devices(picture: DevicePicture, since: int | None = None) -> dict[str, Any]:
+    """The CompactDeviceList of a picture: everything, or what changed after the revision *since*.
 
-    ``rows[i]`` holds one cell per column; cells of the columns in ``values`` are positions in that column's list.
+    What cannot be given as a change is given whole, without ``since``; then forget all that was known. Holders stand
+    in columns of their own; a device's ``holders`` are their numbers.
     """
-    tables: dict[str, dict[Any, int]] = {column: {} for column in _TABLED}
-    rows: list[list[Any]] = []
-    for device in devices:
-        nodes = device["nodes"]
-        holders = device["holders"]
-        cells: dict[str, Any] = {
-            "node": None if nodes is None else (nodes[0] if len(nodes) == 1 else ", ".join(nodes)),
-            "driver": device["driver"],
-            "pool": device["pool"],
-            "name": device["name"],
-            "device_kind": device["device_kind"],
-            "label": device["label"],
-            "memory_bytes": device["memory_bytes"],
-            "state": device["state"],
-            "tiers": tuple(device["tiers"]),
-            "who": holders[0]["who"] if holders else None,
-            "simulated": 1 if device["simulated"] else 0,
-        }
-        rows.append([_cell(tables, column, cells[column]) for column in COLUMNS])
-    values = {
-        column: [list(one) if isinstance(one, tuple) else one for one in table]
-        for column, table in tables.items()
-    }
-    return {
+    change = None if since is None else picture.since(since)
+    rows = list(picture.rows()) if change is None else change.rows
+    holders, held = _numbered([row.holders for row in rows])
+    cells: list[Sequence[Any]] = [list(column) for column in zip(*rows, strict=True)]
+    if cells:
+        cells[PictureRow._fields.index("holders")] = held
+    document: dict[str, Any] = {
         "kind": "CompactDeviceList",
         "version": 1,
-        "columns": list(COLUMNS),
-        "values": values,
-        "rows": rows,
+        "revision": picture.revision,
+        "total": len(picture),
+        "rows": len(rows),
+        "columns": _columns(PictureRow._fields, cells),
+        "holders": {
+            "rows": len(holders),
+            "columns": _columns(tuple(holders[0]) if holders else (), _turned(holders)),
+        },
     }
+    if change is not None:
+        document["since"] = since
+        document["removed"] = [[id.driver, id.pool, id.device] for id in change.removed]
+    return document
 
 
-def _cell(tables: Mapping[str, dict[Any, int]], column: str, value: Any) -> Any:
-    table = tables.get(column)
-    return value if table is None else table.setdefault(value, len(table))
+def _numbered(
+    groups: Iterable[tuple[Mapping[str, Any], ...]],
+) -> tuple[list[Mapping[str, Any]], list[tuple[int, ...]]]:
+    """All holders once, and of each device the numbers of its own; those of equal devices are the same objects."""
+    holders: list[Mapping[str, Any]] = []
+    numbers: dict[int, int] = {}
+    of_group: dict[int, tuple[int, ...]] = {}
+    found = []
+    for group in groups:
+        known = of_group.get(id(group))
+        if known is None:
+            for holder in group:
+                if id(holder) not in numbers:
+                    numbers[id(holder)] = len(holders)
+                    holders.append(holder)
+            known = of_group[id(group)] = tuple(numbers[id(holder)] for holder in group)
+        found.append(known)
+    return holders, found
+
+
+def _turned(rows: Sequence[Mapping[str, Any]]) -> list[Sequence[Any]]:
+    return [list(column) for column in zip(*(row.values() for row in rows), strict=True)]
+
+
+def _columns(names: Sequence[str], cells: Sequence[Sequence[Any]]) -> dict[str, Column]:
+    return {name: _column(cells[place]) if cells else {"values": []} for place, name in enumerate(names)}
+
+
+def _column(cells: Sequence[Any]) -> Column:
+    """What occurs in a column, as ``values``, and where.
+
+    Of each row tells ``cells`` which value it has, or ``runs``, in pairs of a value's place and how many rows in
+    succession have it, whichever is shorter; neither where there is one value only.
+    """
+    table: dict[Any, int] = {}
+    values: list[Any] = []
+    places = []
+    for cell in cells:
+        key = _key(cell)
+        place = table.get(key)
+        if place is None:
+            place = table[key] = len(values)
+            values.append(cell)
+        places.append(place)
+    if len(values) == 1:
+        return {"values": values}
+    runs = [number for place, same in groupby(places) for number in (place, sum(1 for _ in same))]
+    return (
+        {"values": values, "runs": runs} if len(runs) < len(places) else {"values": values, "cells": places}
+    )
+
+
+def _key(cell: Any) -> Any:
+    """What a cell is looked up by; a list of objects by its text."""
+    try:
+        hash(cell)
+    except TypeError:
+        return json.dumps(cell, sort_keys=True)
+    return cell

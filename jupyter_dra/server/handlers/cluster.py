@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from http import HTTPStatus
 from typing import Any
 
-from ..compact import compact_devices
+from tornado import web
+
 from ..waiting import waiting_rows
 from .base import DRAHandler, route
 
@@ -43,24 +45,37 @@ class DevicesHandler(DRAHandler):
         since = self.query_number("since", most=2**53)
         limit = self.query_number("limit", least=1, most=_MOST)
         compact = self.query("compact") == "1"
-        admin = self.board.admin_tiers
+        if compact and (tier or node or limit):
+            raise web.HTTPError(HTTPStatus.BAD_REQUEST, reason="compact is of all devices")
         context = await self.board.sessions.context()
-
-        def look(inventory: Any) -> tuple[int, list[dict[str, Any]]]:
-            return inventory.revision, inventory.devices(tier=tier, node=node, admin_tiers=admin)
-
-        revision, devices = await self.board.ask(look)
-        _, visible = await self.board.revision()
-        total = len(devices)
         if compact:
-            document = compact_devices(devices)
+            document = await self.board.ask(lambda inventory: self._columns(inventory, since))
         else:
-            document = {"kind": "DeviceList", "version": 1, "devices": devices[:limit] if limit else devices}
-        if since is not None and since == revision:
-            document = {**document, **({"rows": []} if compact else {"devices": []}), "unchanged": True}
-        self.send(
-            {**document, "context": context, "revision": revision, "visible": _seen(visible), "total": total}
-        )
+            document = await self.board.ask(lambda inventory: self._list(inventory, tier, node, since, limit))
+        _, visible = await self.board.revision()
+        self.send({**document, "context": context, "visible": _seen(visible)})
+
+    def _columns(self, inventory: Any, since: int | None) -> dict[str, Any]:
+        from ..compact import compact_devices
+
+        picture = self.board.picture
+        picture.update(inventory, self.board.admin_tiers)
+        return compact_devices(picture, since)
+
+    def _list(
+        self, inventory: Any, tier: str | None, node: str | None, since: int | None, limit: int | None
+    ) -> dict[str, Any]:
+        picture, admin = self.board.picture, self.board.admin_tiers
+        picture.update(inventory, admin)
+        devices = inventory.devices(tier=tier, node=node, admin_tiers=admin)
+        document = {"kind": "DeviceList", "version": 1, "revision": picture.revision, "total": len(devices)}
+        change = None if since is None else picture.since(since)
+        if change is not None:
+            changed = {(row.driver, row.pool, row.name) for row in change.rows}
+            devices = [one for one in devices if (one["driver"], one["pool"], one["name"]) in changed]
+            document["since"] = since
+            document["removed"] = [[id.driver, id.pool, id.device] for id in change.removed]
+        return {**document, "devices": devices[:limit]}
 
 
 class WaitingHandler(DRAHandler):
