@@ -41,9 +41,14 @@ class Answers:
         """`TierList`."""
         context = self._around.context()
         namespace = context["namespace"] or "default"
-        tiers = self._around.ask(lambda inventory: inventory.tiers(namespace=namespace))
-        visible = self._around.visible()
-        return {"kind": "TierList", "version": 1, "context": context, "visible": visible, "tiers": tiers}
+        offer = self._around.ask(lambda inventory: inventory.offer(namespace=namespace))
+        return {
+            "kind": "TierList",
+            "version": 1,
+            "context": context,
+            "visible": self._around.visible(),
+            **offer,
+        }
 
     def device_list(self, *, tier: str | None = None, node: str | None = None) -> dict[str, Any]:
         """`DeviceList`."""

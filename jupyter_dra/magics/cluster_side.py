@@ -69,8 +69,8 @@ class ClusterSide:
 
     def tiers(self) -> dict[str, Any]:
         context = self._call(self.sessions.context())
-        tiers = self._ask(lambda inventory: inventory.tiers(namespace=context["namespace"] or "default"))
-        return {"kind": "TierList", "version": 1, "context": context, "tiers": tiers}
+        offer = self._ask(lambda inventory: inventory.offer(namespace=context["namespace"] or "default"))
+        return {"kind": "TierList", "version": 1, "context": context, **offer}
 
     def devices(self, *, tier: str | None, node: str | None) -> dict[str, Any]:
         context = self._call(self.sessions.context())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from jupyter_dra.allocator import DeviceEntry, Hold
@@ -11,9 +11,12 @@ from jupyter_dra.claims import labels
 if TYPE_CHECKING:
     from jupyter_dra.planner.inventory import Inventory
 
-__all__ = ["holder_of", "is_releasing", "sum_holders"]
+__all__ = ["foremost", "holder_of", "is_releasing", "sum_holders"]
 
 Json = Mapping[str, Any]
+# A plan names as many holders as nodes, and of each the first devices.
+_MOST = 50
+_NAMES = 8
 
 
 def holder_of(inventory: Inventory, hold: Hold) -> dict[str, Any]:
@@ -62,9 +65,12 @@ def is_releasing(inventory: Inventory, hold: Hold) -> bool:
 
 
 def sum_holders(inventory: Inventory, devices: Iterable[DeviceEntry]) -> list[dict[str, Any]]:
-    """Holders of these devices with how many each holds: you first, then by number, hidden ones last and as one."""
+    """Holders of these devices with how many each holds: you first, then by number, hidden ones last and as one.
+
+    ``device_names`` are the first eight.
+    """
     found: dict[str, dict[str, Any]] = {}
-    counted: dict[str, set[Any]] = {}
+    counted: dict[str, dict[Any, None]] = {}
     for device in devices:
         for hold in inventory.holds(device.id):
             if hold.admin:
@@ -75,7 +81,26 @@ def sum_holders(inventory: Inventory, devices: Iterable[DeviceEntry]) -> list[di
             if key == "":
                 entry.update(since=None, note=None)
             found.setdefault(key, entry)
-            counted.setdefault(key, set()).add(device.id)
-    rows = [{**entry, "devices": len(counted[key])} for key, entry in found.items()]
+            counted.setdefault(key, {})[device.id] = None
+    rows = [
+        {
+            **entry,
+            "devices": len(counted[key]),
+            "device_names": [id.device for id in list(counted[key])[:_NAMES]],
+        }
+        for key, entry in found.items()
+    ]
     order = {"you": 0, "user": 1, "namespace": 1, "hidden": 2}
     return sorted(rows, key=lambda row: (order[row["who"]], -row["devices"], row["claim"] or ""))
+
+
+def foremost(rows: Sequence[dict[str, Any]]) -> tuple[list[dict[str, Any]], int]:
+    """The first fifty, hidden ones and the one whose lease ends first among them; how many are left out."""
+    if len(rows) <= _MOST:
+        return list(rows), 0
+    leases = [row for row in rows if row["lease_ends"]]
+    kept = [row for row in rows if row["who"] == "hidden"]
+    kept += [min(leases, key=lambda row: str(row["lease_ends"]))] if leases else []
+    kept += [row for row in rows if not any(row is one for one in kept)][: _MOST - len(kept)]
+    chosen = {id(row) for row in kept}
+    return [row for row in rows if id(row) in chosen], len(rows) - len(kept)

@@ -143,6 +143,12 @@ class Inventory:
         found = {name: tier_words(self, name, entries) for name in names}
         return {name: words for name, words in found.items() if words is not None}
 
+    def offer(self, admin_tiers: Iterable[Json] = (), *, namespace: str = "default") -> dict[str, Any]:
+        """The tiers and what there is in all; the fields of the contract's TierList."""
+        from jupyter_dra.planner.tiers import offer
+
+        return offer(self, tuple(admin_tiers), namespace)
+
     def devices(
         self, *, tier: str | None = None, node: str | None = None, admin_tiers: Iterable[Json] = ()
     ) -> list[dict[str, Any]]:

@@ -41,6 +41,8 @@ class DeviceFacts:
     label: str
     architecture: str | None
     profile: str | None
+    # As people write it: 9.0.
+    compute_capability: str | None
 
 
 def size_label(memory_bytes: int | None, product: str | None = None) -> str | None:
@@ -103,11 +105,18 @@ def facts_of_device(
         label=_label(kind, driver, product, size, profile, find("rdma", "dra.net/rdma")),
         architecture=_text(find("architecture", "family", "tpuGen")),
         profile=_text(profile),
+        compute_capability=_level(find("cudaComputeCapability")),
     )
 
 
 def _text(value: Any) -> str | None:
     return value if isinstance(value, str) else None
+
+
+def _level(value: Any) -> str | None:
+    """Major and minor of a version."""
+    parts = str(value).split(".") if value is not None else []
+    return ".".join(parts[:2]) if len(parts) >= 2 and all(part.isdigit() for part in parts[:2]) else None
 
 
 def _kind(driver: str, type_: Any, memory: int | None, attributes: Mapping[str, Any]) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack
 
-from jupyter_dra.planner.holders import sum_holders
+from jupyter_dra.planner.holders import foremost, sum_holders
 from jupyter_dra.planner.judge import Judgement, judge
 from jupyter_dra.planner.permission import charges, refusal
 from jupyter_dra.planner.placement import list_nodes
@@ -38,6 +38,7 @@ class Plan:
     nodes_left_out: int = 0
     reasons: list[dict[str, Any]] = field(default_factory=list)
     holders: list[dict[str, Any]] = field(default_factory=list)
+    holders_left_out: int = 0
     relaxations: list[dict[str, Any]] = field(default_factory=list)
     charges: dict[str, int] = field(default_factory=dict)
     findings: list[dict[str, Any]] = field(default_factory=list)
@@ -57,6 +58,7 @@ class Plan:
             "nodes_left_out": self.nodes_left_out,
             "reasons": self.reasons,
             "holders": self.holders,
+            "holders_left_out": self.holders_left_out,
             "relaxations": self.relaxations,
             "charges": self.charges,
             "findings": self.findings,
@@ -112,6 +114,7 @@ def make_plan(
     reasons = why_not(inventory, judgement)
     nodes, left_out = list_nodes(inventory, judgement, None if all_nodes else 50)
     full = detail == "full"
+    holders, unnamed = foremost(sum_holders(inventory, reasons.taken)) if full else ([], 0)
     changes = relaxations(inventory, wish, judgement, reasons.lines, namespace, tiers) if full else []
     charged = charges(wish.typed)
     launch: dict[str, Any] = {"can": _LAUNCH.get(judgement.verdict, "no"), "code": None, "params": {}}
@@ -131,7 +134,8 @@ def make_plan(
         nodes=nodes,
         nodes_left_out=left_out,
         reasons=reasons.reasons,
-        holders=sum_holders(inventory, reasons.taken) if full else [],
+        holders=holders,
+        holders_left_out=unnamed,
         relaxations=changes,
         charges=charged,
         findings=[finding.as_dict() for finding in (*wish.findings, *judgement.findings)],

@@ -29,10 +29,11 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Stock:
-    """Devices per kind: all that are published, those that could be taken now."""
+    """Devices per kind: all that are published, those that could be taken now, those that a taint alone keeps away."""
 
     total: Counter[int]
     free: Counter[int]
+    out: Counter[int]
     node_kinds: list[tuple[frozenset[int], int]]
 
     def nodes_with(self, kinds: set[int]) -> int:
@@ -88,10 +89,9 @@ def _count(inventory: Inventory) -> Stock:
                     free[number] += times * could_be_taken(pool, index)
         node_kinds.append((frozenset(kinds), times))
     free.update(number for number, is_free in special.values() if is_free)
-    for number in blocked:
-        free.pop(number, None)
+    out = Counter({number: free.pop(number) for number in blocked & free.keys()})
     total = Counter({number: count for number, count in inventory.state.published.items() if count > 0})
-    return Stock(total, free, node_kinds)
+    return Stock(total, free, out, node_kinds)
 
 
 def _on(device: DeviceEntry, view: NodeView) -> bool:

@@ -13,12 +13,13 @@ from jupyter_dra.planner.admin_tiers import admin_tier, tier_class
 from jupyter_dra.planner.certainty import scales_from_zero
 from jupyter_dra.planner.facts import device_kind_of, matching_kinds
 from jupyter_dra.planner.naming import DeviceFacts
+from jupyter_dra.planner.permission import class_refusal
 from jupyter_dra.planner.stock import Stock, stock_of
 
 if TYPE_CHECKING:
     from jupyter_dra.planner.inventory import Inventory
 
-__all__ = ["list_tiers", "tier_kinds", "tier_words"]
+__all__ = ["list_tiers", "offer", "tier_kinds", "tier_words"]
 
 Json = Mapping[str, Any]
 _RANK = {"gpu": 0, "part": 1, "tpu": 2, "nic": 3, "cpu": 4, "other": 5}
@@ -57,15 +58,38 @@ def _admin_kinds(inventory: Inventory, tier: Json, of_class: Mapping[str, set[in
 def list_tiers(inventory: Inventory, admin_tiers: Sequence[Json], namespace: str) -> list[dict[str, Any]]:
     """All tiers: whole devices by memory, then parts, then kinds without memory; what is free plays no part."""
     kinds = tier_kinds(inventory, admin_tiers)
-    stock = stock_of(inventory)
-    rows = [_element(inventory, name, None, kinds.get(name, set()), stock) for name in inventory.classes]
+    rows = [_element(inventory, name, None, kinds.get(name, set())) for name in inventory.classes]
     taken = {str(tier.get("name")) for tier in admin_tiers}
     rows = [row for row in rows if row["name"] not in taken]
     rows += [
-        _element(inventory, str(tier.get("name")), tier, kinds[str(tier.get("name"))], stock)
-        for tier in admin_tiers
+        _element(inventory, str(tier.get("name")), tier, kinds[str(tier.get("name"))]) for tier in admin_tiers
     ]
     return sorted(rows, key=_order)
+
+
+def offer(inventory: Inventory, admin_tiers: Sequence[Json], namespace: str) -> dict[str, Any]:
+    """The tiers, and what there is in all: the fields of the contract's TierList that come from the inventory.
+
+    ``any_gpu`` counts each device once that a requirement without a tier may get: those of the visible GPU tiers
+    that neither quota nor group refuse. None where there is no such tier.
+    """
+    tiers = list_tiers(inventory, admin_tiers, namespace)
+    kinds = tier_kinds(inventory, admin_tiers)
+    visible = inventory.visibility.slices
+    open_tiers = [
+        row["name"]
+        for row in tiers
+        if row["device_kind"] == "gpu"
+        and not row["hidden"]
+        and class_refusal(inventory, row["device_class"], namespace) is None
+    ]
+    of_any = set[int]().union(*(kinds.get(name, set()) for name in open_tiers))
+    return {
+        "tiers": tiers,
+        "any_gpu": _tally(inventory, of_any) if open_tiers else None,
+        "devices": inventory.total if visible else None,
+        "nodes": sum(map(len, inventory.groups())) if visible else None,
+    }
 
 
 def _order(row: Mapping[str, Any]) -> tuple[Any, ...]:
@@ -78,41 +102,79 @@ def _order(row: Mapping[str, Any]) -> tuple[Any, ...]:
     )
 
 
-def _element(
-    inventory: Inventory, name: str, tier: Json | None, kinds: set[int], stock: Stock
-) -> dict[str, Any]:
+def _element(inventory: Inventory, name: str, tier: Json | None, kinds: set[int]) -> dict[str, Any]:
     class_name = tier_class(tier) if tier is not None else name
-    words = _words(inventory, class_name, tier)
-    visible = inventory.visibility.slices
     facts = {number: inventory.facts.of(inventory.state.kinds.kinds[number]) for number in kinds}
-    total = sum(stock.total[number] for number in kinds)
-    free = sum(stock.free[number] for number in kinds)
+    counts = _tally(inventory, kinds)
     entries = [inventory.state.kinds.kinds[number] for number in kinds]
     zero = bool(scales_from_zero(inventory, [class_name], (tier,) if tier else ()))
-    why_not = _why_not(inventory, class_name, total, zero)
+    why_not = _why_not(inventory, class_name, counts["devices"], zero)
     return {
         "name": name,
         "device_class": class_name,
-        **words,
+        **_words(inventory, class_name, tier),
         "available": why_not is None,
         "why_not": why_not,
         "device_kind": device_kind_of(facts.values()) if facts else _kind_by_catalog(inventory, class_name),
         "drivers": sorted({entry.driver for entry in entries}),
-        "devices": total if visible else None,
-        "nodes": stock.nodes_with(kinds) if visible else None,
-        "free": free if inventory.visibility.all_claims else None,
-        "free_at_most": free if visible else None,
+        **counts,
         "exclusive_parts": any(entry.consumes for entry in entries),
-        "sizes": _sizes(inventory, facts, stock) if visible else [],
-        "products": _products(facts, stock) if visible else [],
-        "architectures": sorted({fact.architecture for fact in facts.values() if fact.architecture}),
         "profiles": sorted(
             {fact.profile for fact in facts.values() if fact.profile and fact.device_kind == "part"}
         ),
         "shareable": any(entry.shared for entry in entries),
-        "most_on_one_node": _most_on_one_node(inventory, kinds) if visible else None,
         "scales_from_zero": zero,
     }
+
+
+def _tally(inventory: Inventory, kinds: set[int]) -> dict[str, Any]:
+    """How many devices of these kinds there are, where, of which sizes, products and generations."""
+    facts = {number: inventory.facts.of(inventory.state.kinds.kinds[number]) for number in kinds}
+    if not inventory.visibility.slices:
+        unknown = dict.fromkeys(
+            ("devices", "nodes", "free", "free_at_most", "out_of_service", "most_on_one_node")
+        )
+        return {
+            **unknown,
+            "sizes": [],
+            "products": [],
+            "architectures": [],
+        }
+    stock = stock_of(inventory)
+    free = sum(stock.free[number] for number in kinds)
+    return {
+        "devices": sum(stock.total[number] for number in kinds),
+        "nodes": stock.nodes_with(kinds),
+        "free": free if inventory.visibility.all_claims else None,
+        "free_at_most": free,
+        "out_of_service": sum(stock.out[number] for number in kinds),
+        "most_on_one_node": _most_on_one_node(inventory, kinds),
+        "sizes": _sizes(inventory, facts, stock),
+        "products": _products(facts, stock),
+        "architectures": _architectures(inventory, kinds, stock),
+    }
+
+
+def _architectures(inventory: Inventory, kinds: set[int], stock: Stock) -> list[dict[str, Any]]:
+    """Generations with their vendor's domain and, where drivers state it, the compute capability they share."""
+    found: dict[tuple[str, str], list[int]] = {}
+    for number in kinds:
+        kind = inventory.state.kinds.kinds[number]
+        name = inventory.facts.of(kind).architecture
+        if name is not None:
+            found.setdefault((kind.driver.partition(".")[2] or kind.driver, name), []).append(number)
+    rows = []
+    for (vendor, name), numbers in sorted(found.items()):
+        levels = {inventory.facts.of(inventory.state.kinds.kinds[n]).compute_capability for n in numbers}
+        rows.append(
+            {
+                "name": name,
+                "vendor": vendor,
+                "compute_capability": levels.pop() if len(levels) == 1 else None,
+                "devices": sum(stock.total[n] for n in numbers),
+            }
+        )
+    return rows
 
 
 def _most_on_one_node(inventory: Inventory, kinds: set[int]) -> int:
@@ -129,7 +191,7 @@ def _kind_by_catalog(inventory: Inventory, class_name: str) -> str:
     return next((one.device_kind for one in inventory.class_facts() if one.name == class_name), "other")
 
 
-def _why_not(inventory: Inventory, class_name: str, total: int, zero: bool) -> str | None:
+def _why_not(inventory: Inventory, class_name: str, total: int | None, zero: bool) -> str | None:
     if class_name not in inventory.classes:
         there = ", ".join(sorted(inventory.classes)) or "none"
         return f"The class {class_name} does not exist on this cluster; there are: {there}."
@@ -151,12 +213,14 @@ def _sizes(inventory: Inventory, facts: Mapping[int, DeviceFacts], stock: Stock)
                 "max_bytes": fact.memory_bytes,
                 "devices": 0,
                 "free": 0,
+                "out_of_service": 0,
             },
         )
         row["min_bytes"] = min(row["min_bytes"], fact.memory_bytes)
         row["max_bytes"] = max(row["max_bytes"], fact.memory_bytes)
         row["devices"] += stock.total[number]
         row["free"] += stock.free[number]
+        row["out_of_service"] += stock.out[number]
     exact = inventory.visibility.all_claims
     return [
         {**row, "free": row["free"] if exact else None, "free_at_most": row["free"]}

@@ -7,6 +7,7 @@ import logging
 import sys
 import time
 from collections.abc import Awaitable, Callable
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from ..errors import ClusterError, ConflictError, DRAError, InputError
@@ -51,7 +52,8 @@ class Board:
         self._attachments: Attachments | None = None
         self._context = app.context or None
         self._ends: list[Callable[[], None]] = []
-        self._state: str | None = None
+        self._told: tuple[str | None, ...] = ()
+        self._started_at = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
         self._pending: set[str] = set()
         self._flush: asyncio.TimerHandle | None = None
         self._inventory_followed = False
@@ -110,6 +112,11 @@ class Board:
             # No two pictures of one page may share a revision: the clock tells them apart.
             self._picture = DevicePicture(int(time.time() * 1000))
         return self._picture
+
+    @property
+    def plan_budget_ms(self) -> float:
+        """How long a plan may search."""
+        return float(self._app.plan_budget) * 1000
 
     # Kernels across servers
 
@@ -175,11 +182,13 @@ class Board:
         about: dict[str, Any] = {"cluster": None, "namespace": None, "server_version": None, "as_of": None}
         rights: dict[str, bool] = {}
         simulated = False
+        revision = None
         local = asyncio.ensure_future(self.local_status())
         try:
             about = await self.sessions.context()
             rights = await self.sessions.rights()
             state, simulated = await self._inventory_state(rights)
+            revision, _ = await self.revision()
         except ClusterError as error:
             state = _STATES.get(error.code, "unreachable")
             message, next_step = error.message, error.next_step
@@ -187,7 +196,7 @@ class Board:
             known = contexts()
         except DRAError as error:
             known, message = [], message or error.message
-        self._tell_state(state, about["as_of"])
+        self._tell_state(state, about)
         return {
             "kind": "Status",
             "version": 1,
@@ -195,6 +204,8 @@ class Board:
             "message": message,
             "next": next_step,
             **about,
+            "started_at": self._started_at,
+            "revision": revision,
             "contexts": known,
             "rights": rights,
             "local_cluster": await local,
@@ -369,10 +380,11 @@ class Board:
         changed, self._pending = sorted(self._pending), set()
         self._emit("inventory", {"revision": self._revision, "changed": changed, "reset": False})
 
-    def _tell_state(self, state: str, as_of: str | None) -> None:
-        if state != self._state:
-            self._state = state
-            self._emit("status", {"state": state, "as_of": as_of})
+    def _tell_state(self, state: str, about: dict[str, Any]) -> None:
+        told = (state, about["cluster"], about["namespace"])
+        if told != self._told:
+            self._told = told
+            self._emit("status", {"state": state, "as_of": about["as_of"]})
 
     # The end
 

@@ -205,6 +205,29 @@ class Sessions:
     # --- launching ---
 
     @on_loop
+    async def limits(self, wish: Requirement | None) -> dict[str, Any]:
+        """What policy and limits say of a wish before it is launched: the ``limits`` of a plan.
+
+        Only what the administrator restricts is there. None, for a claim as such, asks for the limits alone.
+        """
+        ctx = await self._context()
+        found: dict[str, Any] = {}
+        if wish is not None:
+            try:
+                check_policy(wish, ctx.policy, wish.image or default_image(ctx))
+            except RefusedError as error:
+                found["policy"] = {"allowed": False, "message": error.message}
+        if ctx.policy.max_devices is not None:
+            elsewhere = await self._registry.held_elsewhere(ctx)
+            living = list(self._registry.living)
+            found["devices"] = {
+                "limit": ctx.policy.max_devices,
+                "held": sum(elsewhere.values()) + sum(one.charge for one in living),
+                "names": [*(one.name for one in living), *elsewhere],
+            }
+        return found
+
+    @on_loop
     async def launch(
         self,
         requirement: Requirement | Mapping[str, Any],

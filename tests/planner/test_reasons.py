@@ -356,6 +356,22 @@ def test_two_halves_never_land_on_one_card() -> None:
     assert {entry["device"] for entry in plan.nodes[0]["devices"]} == {"card0-4g-20gb-0", "card1-4g-20gb-0"}
 
 
+def test_of_very_many_holders_the_foremost_are_named_and_the_rest_counted() -> None:
+    objects = [device_class("any", NVIDIA_CLASS), slice_of("n1", [h100(f"gpu-{n}") for n in range(90)])]
+    for number in range(60):
+        objects.append(held(f"c{number:02}", ("gpu.nvidia.com", "n1", f"gpu-{number}"), namespace="team-b"))
+    big = [("gpu.nvidia.com", "n1", f"gpu-{number}") for number in range(60, 90)]
+    objects.append(held("big", *big, namespace="team-b"))
+    late = held("zz", ("gpu.nvidia.com", "n1", "gpu-59"), namespace="team-b")
+    late["metadata"]["annotations"] = {"jupyter-dra.dev/lease-ends": "2026-11-30T14:30:00Z"}
+    plan = Inventory.from_objects([*objects, late]).plan({"tier": "any"}, detail="full")
+    assert plan.verdict == "busy"
+    assert (len(plan.holders), plan.holders_left_out) == (50, 12)
+    assert plan.holders[0]["claim"] == "big" and plan.holders[0]["devices"] == 30
+    assert plan.holders[0]["device_names"] == [f"gpu-{number}" for number in range(60, 68)]
+    assert any(row["lease_ends"] for row in plan.holders)
+
+
 def test_holders_are_told_as_far_as_the_user_may_know() -> None:
     objects = [
         device_class("gpu", NVIDIA_CLASS),

@@ -51,6 +51,7 @@ def test_a_tier_tells_devices_sizes_products_price_and_limits() -> None:
             "max_bytes": 85520809984,
             "devices": 2,
             "free": 1,
+            "out_of_service": 0,
             "free_at_most": 1,
         }
     ]
@@ -60,6 +61,51 @@ def test_a_tier_tells_devices_sizes_products_price_and_limits() -> None:
     assert tier["limits"]["lease_seconds"] == 43200 and tier["limits"]["counts"] == [1, 2, 3, 4]
     assert tier["available"] and tier["why_not"] is None
     assert tier["most_on_one_node"] == 2
+
+
+def test_any_gpu_counts_each_device_once_that_a_visible_gpu_tier_offers() -> None:
+    marked = h100("gpu-9", extra={"taints": [{"key": "k", "effect": "NoSchedule"}]})
+    secret = device_class("secret", 'device.driver == "gpu.secret.com"', hidden="true")
+    inventory = lab()
+    for item in (slice_of("n4", [marked]), secret, slice_of("n5", [h100("gpu-0")], "gpu.secret.com")):
+        inventory.apply({"type": "ADDED", "object": item})
+    offer = inventory.offer()
+    assert (offer["devices"], offer["nodes"]) == (7, 5)
+    any_gpu = offer["any_gpu"]
+    assert (any_gpu["devices"], any_gpu["nodes"]) == (5, 3)
+    assert (any_gpu["free"], any_gpu["out_of_service"], any_gpu["most_on_one_node"]) == (3, 1, 2)
+    assert [
+        (size["label"], size["devices"], size["free"], size["out_of_service"]) for size in any_gpu["sizes"]
+    ] == [
+        ("24 GB", 1, 1, 0),
+        ("40 GB", 1, 1, 0),
+        ("80 GB", 3, 1, 1),
+    ]
+
+
+def test_any_gpu_leaves_out_tiers_of_other_groups_and_is_nothing_without_a_gpu_tier() -> None:
+    vision = device_class("vision", NVIDIA_CLASS, groups="vision")
+    objects = [vision, slice_of("n1", [h100("gpu-0")])]
+    assert Inventory.from_objects(objects, {"groups": ["nlp"]}).offer()["any_gpu"] is None
+    seen = Inventory.from_objects(objects, {"groups": ["vision"]}).offer()["any_gpu"]
+    assert seen is not None and seen["devices"] == 1
+
+
+def test_without_the_right_to_see_claims_any_gpu_says_at_most() -> None:
+    objects = [device_class("any", NVIDIA_CLASS), slice_of("n1", [h100("gpu-0")])]
+    any_gpu = Inventory.from_objects(objects, {"claims": "namespace"}).offer()["any_gpu"]
+    assert (any_gpu["free"], any_gpu["free_at_most"]) == (None, 1)
+
+
+def test_generations_tell_their_vendor_and_the_compute_capability_drivers_state() -> None:
+    stated = h100("gpu-0", cudaComputeCapability={"version": "9.0.0"})
+    offer = Inventory.from_objects(
+        [device_class("any", NVIDIA_CLASS), slice_of("n1", [stated, l4("gpu-1")])]
+    ).offer()
+    assert offer["tiers"][0]["architectures"] == [
+        {"name": "Ada Lovelace", "vendor": "nvidia.com", "compute_capability": None, "devices": 1},
+        {"name": "Hopper", "vendor": "nvidia.com", "compute_capability": "9.0", "devices": 1},
+    ]
 
 
 def test_tiers_are_ordered_by_memory_and_not_by_what_is_free() -> None:

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 import gzip
 import json
+import threading
 from random import Random
 from typing import Any
 
 import pytest
+from tornado.simple_httpclient import HTTPTimeoutError
 
 from jupyter_dra.planner import DevicePicture, Inventory, PictureRow
 from jupyter_dra.server.compact import compact_devices
+from jupyter_dra.server.handlers.planning import PlanHandler
 from tests.allocator.clusters import cluster
 from tests.localcluster_fixture import LocalCluster
 from tests.planner.build import h100, held, slice_of
@@ -137,3 +141,41 @@ async def test_a_long_answer_is_compressed_for_those_who_take_that(fetch: Fetch)
 async def test_columns_are_of_all_devices(fetch: Fetch) -> None:
     answer = await fetch("GET", "devices", params={"compact": "1", "node": "dgx-h100-0"})
     assert answer.status == 400
+
+
+async def some_turns() -> None:
+    """As many turns of a loop as a cancellation takes to arrive."""
+    for _ in range(5):
+        await asyncio.sleep(0)
+
+
+async def test_a_plan_that_the_page_took_back_is_not_made(
+    fetch: Fetch, jp_serverapp: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    board = jp_serverapp.web_app.settings["jupyter_dra_board"]
+    await board.ask(lambda inventory: None)
+    made: list[Any] = []
+    plan = Inventory.plan
+    monkeypatch.setattr(
+        Inventory, "plan", lambda self, wanted, **more: made.append(wanted) or plan(self, wanted, **more)
+    )
+    left = asyncio.Event()
+    monkeypatch.setattr(PlanHandler, "on_finish", lambda self: left.set())
+    busy, free = threading.Event(), threading.Event()
+
+    def wait(inventory: Inventory) -> None:
+        busy.set()
+        free.wait(10)
+
+    waiting = asyncio.ensure_future(board.ask(wait))
+    await asyncio.to_thread(busy.wait, 10)
+    with pytest.raises(HTTPTimeoutError):
+        await fetch("POST", "plan", body={"requirement": {"vram": "8GB"}}, request_timeout=0.3)
+    async with asyncio.timeout(10):
+        await left.wait()
+    await board.sessions.loop.wrap(some_turns())
+    later = asyncio.ensure_future(fetch("POST", "plan", body={"requirement": {"vram": "80GB"}}))
+    free.set()
+    await waiting
+    assert (await later).json["verdict"] == "fits"
+    assert [wanted.as_dict() for wanted in made] == [{"vram": "80GB"}]

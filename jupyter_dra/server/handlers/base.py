@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import gzip
 import json
 from collections.abc import Awaitable, Callable
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 AUTH_RESOURCE = "dra"
 _LONG = 16_384
 _Handler = TypeVar("_Handler", bound="DRAHandler")
+Answer = TypeVar("Answer")
 Verb = Callable[..., Awaitable[None]]
 
 
@@ -47,6 +49,8 @@ class DRAHandler(ExtensionHandlerMixin, APIHandler):
     """Base of our handlers."""
 
     auth_resource = AUTH_RESOURCE
+    _work: asyncio.Future[Any] | None = None
+    _gone = False
 
     @property
     def board(self) -> Board:
@@ -83,6 +87,24 @@ class DRAHandler(ExtensionHandlerMixin, APIHandler):
         error = kwargs.get("exc_info", (None, None, None))[1]
         detail = error.reason if isinstance(error, web.HTTPError) else None
         self.send_problem(plain_problem(status_code, detail))
+
+    async def while_connected(self, answer: Awaitable[Answer]) -> Answer:
+        """The answer, unless the page takes its request back: what was typed over is not worked on any more."""
+        work: asyncio.Future[Answer] = asyncio.ensure_future(answer)
+        self._work = work
+        try:
+            return await work
+        except asyncio.CancelledError:
+            if not self._gone:
+                raise
+            raise web.Finish from None
+
+    def on_connection_close(self) -> None:
+        """Called by tornado when the page is gone, or took its request back."""
+        super().on_connection_close()
+        self._gone = True
+        if self._work is not None:
+            self._work.cancel()
 
     def query(self, name: str) -> str | None:
         """One query parameter, or None."""

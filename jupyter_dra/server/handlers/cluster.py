@@ -29,11 +29,9 @@ class TiersHandler(DRAHandler):
         context = await self.board.sessions.context()
         namespace = self.query("namespace") or context["namespace"]
         admin = self.board.admin_tiers
-        tiers = await self.board.ask(lambda inventory: inventory.tiers(admin, namespace=namespace))
+        offer = await self.board.ask(lambda inventory: inventory.offer(admin, namespace=namespace))
         _, visible = await self.board.revision()
-        self.send(
-            {"kind": "TierList", "version": 1, "context": context, "visible": _seen(visible), "tiers": tiers}
-        )
+        self.send({"kind": "TierList", "version": 1, "context": context, "visible": _seen(visible), **offer})
 
 
 class DevicesHandler(DRAHandler):

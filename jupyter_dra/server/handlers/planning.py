@@ -21,10 +21,12 @@ class PlanHandler(DRAHandler):
         wanted: Any = body["claim"] if "claim" in body else Requirement.from_dict(body["requirement"])
         detail, everything = body.get("detail", "full"), bool(body.get("all_nodes"))
         admin = self.board.admin_tiers
-        document = await self.board.ask(
-            lambda inventory: inventory.plan(
-                wanted, namespace=namespace, detail=detail, all_nodes=everything, tiers=admin
-            ).as_dict()
+        document = await self.while_connected(
+            self.board.ask(
+                lambda inventory: inventory.plan(
+                    wanted, namespace=namespace, detail=detail, all_nodes=everything, tiers=admin
+                ).as_dict()
+            )
         )
         self.send({**document, "context": {**context, "namespace": namespace}})
 

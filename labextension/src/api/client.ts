@@ -2,6 +2,7 @@
 
 import { URLExt } from '@jupyterlab/coreutils';
 import { ServerConnection } from '@jupyterlab/services';
+import { Signal, type ISignal } from '@lumino/signaling';
 
 import type {
   ClaimPreview,
@@ -54,6 +55,11 @@ function isAbort(error: unknown): boolean {
 export class DRAClient {
   constructor(readonly settings: ServerConnection.ISettings = ServerConnection.makeSettings()) {}
 
+  /** A request found no server. */
+  get unreachable(): ISignal<this, void> {
+    return this._unreachable;
+  }
+
   fetchStatus(options?: RequestOptions): Promise<Status> {
     return this._json('GET', 'status', undefined, options);
   }
@@ -62,18 +68,14 @@ export class DRAClient {
     return this._json('GET', 'tiers', undefined, options);
   }
 
-  fetchDevices(options?: RequestOptions): Promise<DeviceList> {
-    return this._json('GET', 'devices', undefined, options);
+  /** All devices, with `since` those that changed after that revision where the server still knows. */
+  fetchDevices(since: number | null = null): Promise<DeviceList> {
+    return this._json('GET', since === null ? 'devices' : `devices?since=${since}`);
   }
 
-  /** Columnar; with `since`, no rows if nothing has changed after that revision. */
-  fetchCompactDevices(since: number | null): Promise<CompactDeviceList> {
+  /** The same in columns. */
+  fetchCompactDevices(since: number | null = null): Promise<CompactDeviceList> {
     return this._json('GET', since === null ? 'devices?compact=1' : `devices?compact=1&since=${since}`);
-  }
-
-  /** All that is known of one node's devices. */
-  fetchNodeDevices(node: string): Promise<DeviceList> {
-    return this._json('GET', `devices?node=${encodeURIComponent(node)}`);
   }
 
   fetchWaiting(options?: RequestOptions): Promise<WaitingList> {
@@ -182,6 +184,7 @@ export class DRAClient {
       if (isAbort(error) || options?.signal?.aborted) {
         throw new DOMException('superseded', 'AbortError');
       }
+      this._unreachable.emit();
       throw new Unreachable(String(error));
     }
     if (!response.ok) {
@@ -189,6 +192,8 @@ export class DRAClient {
     }
     return response;
   }
+
+  private readonly _unreachable = new Signal<this, void>(this);
 }
 
 async function readProblem(response: Response): Promise<ProblemBody> {

@@ -72,6 +72,10 @@ export interface Status {
   contexts: readonly ClusterContext[];
   server_version: string | null;
   as_of: string | null;
+  /** When this server part began: another time is another server. */
+  started_at: string | null;
+  /** Of the inventory, as its events tell it; null before it is read. */
+  revision: number | null;
   rights: Params;
   local_cluster: { running?: boolean; context?: string | null; simulated?: boolean | null } | null;
   simulated?: boolean;
@@ -477,22 +481,33 @@ export interface DeviceList {
   kind: 'DeviceList';
   version: number;
   context: Context;
+  /** Grows with every change of a device; no other server or cluster gives the same. */
   revision: number;
   visible: Visible;
   devices: readonly Device[];
+  total?: number;
+  /** These are the changes after that revision; absent: this is all. */
+  since?: number;
+  /** Driver, pool and name of those that are gone. */
+  removed?: readonly (readonly [string, string, string])[];
 }
 
-/** The same for pictures of tens of thousands: a row per device, repeated texts once in `values`. */
-export interface CompactDeviceList {
+/** What occurs in a column, and where; without cells and runs every row has the one value. */
+export interface Column {
+  values: readonly unknown[];
+  /** Of each row the place of its value. */
+  cells?: readonly number[];
+  /** Pairs: a value's place, and how many rows in succession have it. */
+  runs?: readonly number[];
+}
+
+/** The same in columns, for pictures of tens of thousands. */
+export interface CompactDeviceList extends Omit<DeviceList, 'kind' | 'devices'> {
   kind: 'CompactDeviceList';
-  version: number;
-  context: Context;
-  revision: number;
-  visible: Visible;
-  columns: readonly string[];
-  values: Readonly<Record<string, readonly unknown[]>>;
-  rows: readonly (readonly unknown[])[];
-  unchanged?: boolean;
+  total: number;
+  rows: number;
+  columns: Readonly<Record<string, Column>>;
+  holders: { rows: number; columns: Readonly<Record<string, Column>> };
 }
 
 export interface Waiting {

@@ -1,25 +1,36 @@
 /** Many nodes on one canvas: blocks of devices, or one mark per node; only what changed is drawn again. */
 
-import { useEffect, useMemo, useRef, useState, type KeyboardEvent, type MouseEvent, type ReactElement } from 'react';
+import {
+  memo,
+  useEffect,
+  useLayoutEffect,
+  useMemo,
+  useRef,
+  useState,
+  type KeyboardEvent,
+  type MouseEvent,
+  type ReactElement
+} from 'react';
 
 import type { Device } from '../api/types';
-import type { NodeGroup, NodeRow } from '../model/devices';
+import type { NodeGroup } from '../model/grouping';
 import { cellName, nodeSummary } from '../format/devices';
 import { count } from '../format/numbers';
 import { fill } from '../format/text';
-import { layoutGroup, nodeAt, paintNode, paintRings, readPalette, type GroupLayout, type Palette } from './painter';
+import { Drawing, layoutGroup, nodeAt, readPalette, type GroupLayout } from './painter';
 import { Name, useSpeech } from './speech';
 
 export interface CanvasProps {
   groups: readonly NodeGroup[];
   fits: (device: Device) => boolean;
   marks: boolean;
-  now: number;
 }
 
 function useWidth(): [React.RefObject<HTMLDivElement>, number] {
   const ref = useRef<HTMLDivElement>(null);
   const [width, setWidth] = useState(0);
+  // Before the first paint, so that the first picture has its width.
+  useLayoutEffect(() => setWidth(Math.floor(ref.current?.getBoundingClientRect().width ?? 0)), []);
   useEffect(() => {
     const node = ref.current;
     if (!node || typeof ResizeObserver === 'undefined') {
@@ -46,15 +57,6 @@ function useTheme(): number {
   return turn;
 }
 
-/** Enough of a node to know whether its drawing would change. */
-function signature(row: NodeRow, fits: (device: Device) => boolean): string {
-  let text = row.name;
-  for (const device of row.devices) {
-    text += device.state === 'free' && fits(device) ? '+' : (device.state[0] ?? '');
-  }
-  return text;
-}
-
 interface GroupProps {
   group: NodeGroup;
   fits: (device: Device) => boolean;
@@ -63,11 +65,12 @@ interface GroupProps {
   theme: number;
 }
 
-function GroupCanvas({ group, fits, marks, width, theme }: GroupProps): ReactElement {
+/** A group that is the same object is not looked at again. */
+const GroupCanvas = memo(function GroupCanvas({ group, fits, marks, width, theme }: GroupProps): ReactElement {
   const speech = useSpeech();
   const { trans } = speech;
   const canvas = useRef<HTMLCanvasElement>(null);
-  const drawn = useRef<{ key: string; signatures: string[] }>({ key: '', signatures: [] });
+  const drawing = useRef<{ key: string; drawing: Drawing } | null>(null);
   const [at, setAt] = useState<number | null>(null);
   const layout: GroupLayout = useMemo(() => layoutGroup(group, width, marks), [group, width, marks]);
   useEffect(() => {
@@ -77,22 +80,14 @@ function GroupCanvas({ group, fits, marks, width, theme }: GroupProps): ReactEle
       return;
     }
     const scale = window.devicePixelRatio || 1;
-    const key = `${width}/${layout.height}/${theme}/${marks}/${group.nodes.length}`;
-    const palette: Palette = readPalette(node);
-    if (drawn.current.key !== key) {
+    const key = [width, layout.height, layout.perRow, layout.blockWidth, scale, theme, marks].join('/');
+    if (drawing.current?.key !== key) {
       node.width = width * scale;
       node.height = layout.height * scale;
-      drawn.current = { key, signatures: [] };
+      context.setTransform(scale, 0, 0, scale, 0, 0);
+      drawing.current = { key, drawing: new Drawing(context, layout, readPalette(node), marks, width) };
     }
-    context.setTransform(scale, 0, 0, scale, 0, 0);
-    group.nodes.forEach((row, index) => {
-      const sign = signature(row, fits);
-      if (drawn.current.signatures[index] !== sign) {
-        drawn.current.signatures[index] = sign;
-        paintNode(context, layout, index, row, fits, palette, marks);
-      }
-    });
-    paintRings(context, layout, group.nodes, palette, marks);
+    drawing.current.drawing.show(group.nodes, fits);
   }, [group, fits, layout, width, marks, theme]);
   const row = at === null ? null : group.nodes[at];
   const move = (event: KeyboardEvent): void => {
@@ -121,7 +116,11 @@ function GroupCanvas({ group, fits, marks, width, theme }: GroupProps): ReactEle
   const nodes = group.nodes.length;
   const facts = fill(
     trans._n('{nodes} node · {free} of {total} free', '{nodes} nodes · {free} of {total} free', nodes),
-    { nodes: count(speech, nodes), free: count(speech, group.free), total: count(speech, group.devices) }
+    {
+      nodes: count(speech, nodes),
+      free: count(speech, group.counts.free),
+      total: count(speech, group.counts.devices)
+    }
   );
   return (
     <div className="dra-Group">
@@ -172,7 +171,7 @@ function GroupCanvas({ group, fits, marks, width, theme }: GroupProps): ReactEle
       </div>
     </div>
   );
-}
+});
 
 export function Canvas({ groups, fits, marks }: CanvasProps): ReactElement {
   const speech = useSpeech();
@@ -180,7 +179,7 @@ export function Canvas({ groups, fits, marks }: CanvasProps): ReactElement {
   const [ref, width] = useWidth();
   const theme = useTheme();
   const [all, setAll] = useState(false);
-  const shown = marks && !all ? groups.filter(group => group.fitting > 0 || groups.length <= 3) : groups;
+  const shown = marks && !all ? groups.filter(group => group.counts.fitting > 0 || groups.length <= 3) : groups;
   const rest = groups.filter(group => !shown.includes(group));
   const nodes = rest.reduce((sum, group) => sum + group.nodes.length, 0);
   return (

@@ -1,15 +1,17 @@
 /** The devices as a table that sorts, filters and draws only the rows in view: the full equivalent of the picture. */
 
-import { useMemo, useRef, useState, type ReactElement } from 'react';
+import { useDeferredValue, useMemo, useRef, useState, type ReactElement } from 'react';
 
 import type { Device } from '../api/types';
+import type { NodeRow } from '../model/inventory';
 import { heldBy, idleWords } from '../format/devices';
 import { duration } from '../format/durations';
+import type { Speech } from '../format/speech';
 import { Glyph, glyphState } from './glyph';
 import { Name, useSpeech } from './speech';
 
 export interface ListProps {
-  devices: readonly Device[];
+  rows: readonly NodeRow[];
   fits: (device: Device) => boolean;
   initialOf: (device: Device) => string;
   now: number;
@@ -27,38 +29,64 @@ function nodeOf(device: Device): string {
   return device.nodes?.length === 1 ? device.nodes[0]! : '';
 }
 
-export function DeviceList({ devices, fits, initialOf, now }: ListProps): ReactElement {
+/** By node, then device, as people count. */
+function inOrder(rows: readonly NodeRow[]): Device[] {
+  return [...rows]
+    .sort((a, b) => natural.compare(a.name, b.name))
+    .flatMap(row => [...row.devices].sort((a, b) => natural.compare(a.name, b.name)));
+}
+
+function sinceOf(device: Device): string | null {
+  return device.holders[0]?.since ?? device.taints?.[0]?.timeAdded ?? null;
+}
+
+/** Held without a pod is what an admin looks for: it sorts as the longest idle. */
+function idleOf(device: Device): number {
+  const [holder] = device.holders;
+  return holder?.note === 'no-pod' ? Number.POSITIVE_INFINITY : (holder?.idle_seconds ?? -1);
+}
+
+function sinceWords(speech: Speech, device: Device, now: number): string {
+  const since = sinceOf(device);
+  return since ? duration(speech, (now - Date.parse(since)) / 1000) : '';
+}
+
+/** Sorts by text or number made once for each device; what is equal stays in order. */
+function sortedBy<T extends string | number>(devices: Device[], keyOf: (device: Device) => T): Device[] {
+  const keyed = devices.map(device => [keyOf(device), device] as const);
+  return keyed.sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0)).map(([, device]) => device);
+}
+
+export function DeviceList({ rows: nodes, fits, initialOf, now }: ListProps): ReactElement {
   const speech = useSpeech();
   const { trans } = speech;
-  const [filter, setFilter] = useState('');
+  const [typed, setFilter] = useState('');
+  // Typing comes first; tens of thousands of rows follow when there is time.
+  const filter = useDeferredValue(typed);
   const [sort, setSort] = useState<{ key: Key; down: boolean }>({ key: 'device', down: false });
   const [top, setTop] = useState(0);
   const scroller = useRef<HTMLDivElement>(null);
-  const rows = useMemo(() => {
+  const ordered = useMemo(() => inOrder(nodes), [nodes]);
+  const found = useMemo(() => {
     const text = filter.trim().toLowerCase();
-    const found = devices
-      .map(device => ({
-        device,
-        place: `${nodeOf(device)} ${device.name}`,
-        holder: heldBy(speech, device),
-        since: device.holders[0]?.since ?? device.taints?.[0]?.timeAdded ?? null,
-        // Held without a pod is what an admin looks for: it sorts as the longest idle.
-        idle: device.holders[0]?.note === 'no-pod' ? Number.POSITIVE_INFINITY : (device.holders[0]?.idle_seconds ?? -1)
-      }))
-      .filter(
-        row =>
-          !text ||
-          [row.place, row.holder, row.device.label, row.device.product].some(part => part?.toLowerCase().includes(text))
-      );
-    const compare: Record<Key, (a: (typeof found)[number], b: (typeof found)[number]) => number> = {
-      device: (a, b) => natural.compare(a.place, b.place),
-      holder: (a, b) => natural.compare(a.holder, b.holder),
-      since: (a, b) => (a.since ?? '9').localeCompare(b.since ?? '9'),
-      idle: (a, b) => b.idle - a.idle
+    return text
+      ? ordered.filter(device =>
+          [nodeOf(device), device.name, heldBy(speech, device), device.label, device.product].some(part =>
+            part?.toLowerCase().includes(text)
+          )
+        )
+      : ordered;
+  }, [ordered, filter, speech]);
+  const rows = useMemo(() => {
+    const by: Record<Key, () => Device[]> = {
+      device: () => [...found],
+      holder: () => sortedBy(found, device => heldBy(speech, device).toLowerCase()),
+      since: () => sortedBy(found, device => sinceOf(device) ?? '9'),
+      idle: () => sortedBy(found, device => -idleOf(device))
     };
-    const direction = sort.down ? -1 : 1;
-    return found.sort((a, b) => direction * compare[sort.key](a, b) || natural.compare(a.place, b.place));
-  }, [devices, filter, sort, speech]);
+    const list = by[sort.key]();
+    return sort.down ? list.reverse() : list;
+  }, [found, sort, speech]);
   const first = Math.max(0, Math.floor(top / ROW) - AHEAD);
   const last = Math.min(rows.length, Math.ceil((top + VIEW) / ROW) + AHEAD);
   const head = (key: Key, text: string): ReactElement => (
@@ -76,7 +104,7 @@ export function DeviceList({ devices, fits, initialOf, now }: ListProps): ReactE
       <input
         className="dra-Field dra-mod-wide"
         type="search"
-        value={filter}
+        value={typed}
         placeholder={trans.__('Filter by node, holder, kind')}
         aria-label={trans.__('Filter by node, holder, kind')}
         onChange={event => setFilter(event.target.value)}
@@ -100,7 +128,7 @@ export function DeviceList({ devices, fits, initialOf, now }: ListProps): ReactE
           </thead>
           <tbody>
             {first > 0 && <tr aria-hidden="true" style={{ height: first * ROW }} />}
-            {rows.slice(first, last).map(({ device, holder, since }, index) => (
+            {rows.slice(first, last).map((device, index) => (
               <tr key={`${device.driver}/${device.pool}/${device.name}`} aria-rowindex={first + index + 2}>
                 <td>
                   <span className="dra-List-device">
@@ -116,9 +144,9 @@ export function DeviceList({ devices, fits, initialOf, now }: ListProps): ReactE
                   </span>
                 </td>
                 <td title={device.label ?? undefined}>
-                  <Name text={holder} limit={28} />
+                  <Name text={heldBy(speech, device)} limit={28} />
                 </td>
-                <td>{since ? duration(speech, (now - Date.parse(since)) / 1000) : ''}</td>
+                <td>{sinceWords(speech, device, now)}</td>
                 <td>{device.holders.length ? idleWords(speech, device.holders[0]) : ''}</td>
               </tr>
             ))}

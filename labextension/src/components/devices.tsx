@@ -1,9 +1,10 @@
 /** The Devices section: the same devices as a picture, as a list, and who waits for them. */
 
-import { useId, useMemo, type ReactElement } from 'react';
+import { useId, type ReactElement } from 'react';
 
-import type { Device, Requirement, Visible } from '../api/types';
-import type { NodeGroup, NodeRow } from '../model/devices';
+import type { Device, Requirement } from '../api/types';
+import type { Counts, NodeGroup } from '../model/grouping';
+import type { Inventory } from '../model/inventory';
 import { count } from '../format/numbers';
 import { fill, sentence } from '../format/text';
 import { Canvas } from './canvas';
@@ -16,11 +17,11 @@ export type DevicesTab = 'picture' | 'list' | 'waiting';
 
 export interface DevicesProps {
   /** Null while being read. */
-  devices: readonly Device[] | null;
-  visible: Visible | null;
+  inventory: Inventory | null;
   failed: boolean;
-  rows: readonly NodeRow[];
   groups: readonly NodeGroup[];
+  /** Of all groups. */
+  counts: Counts;
   waiting: readonly WaitingRow[] | null;
   view: DevicesTab;
   grouping: 'node' | 'kind';
@@ -37,23 +38,9 @@ export interface DevicesProps {
 export const ROW_NODES = 24;
 export const BLOCK_NODES = 600;
 
-function Summary({ devices, fits }: { devices: readonly Device[]; fits: (device: Device) => boolean }): ReactElement {
+function Summary({ fitting, free, yours, unseen }: Counts): ReactElement {
   const speech = useSpeech();
   const { trans } = speech;
-  const { fitting, free, yours, unseen } = useMemo(() => {
-    const sums = { fitting: 0, free: 0, yours: 0, unseen: 0 };
-    for (const device of devices) {
-      if (device.state === 'free') {
-        sums.free += 1;
-        sums.fitting += fits(device) ? 1 : 0;
-      } else if (device.state === 'yours') {
-        sums.yours += 1;
-      } else if (device.state === 'hidden' || device.state === 'unknown') {
-        sums.unseen += 1;
-      }
-    }
-    return sums;
-  }, [devices, fits]);
   const parts = [
     fill(trans.__('{n} free'), { n: count(speech, free) }),
     yours ? fill(trans.__('{n} yours'), { n: count(speech, yours) }) : null,
@@ -68,10 +55,10 @@ function Summary({ devices, fits }: { devices: readonly Device[]; fits: (device:
 }
 
 export function DevicesView(props: DevicesProps): ReactElement {
-  const { devices, view, grouping, rows, groups, waiting, fits, now, initialOf } = props;
+  const { inventory, view, grouping, groups, waiting, fits, now, initialOf } = props;
   const { trans } = useSpeech();
   const id = useId();
-  if (!devices) {
+  if (!inventory) {
     return props.failed ? (
       <p className="dra-Pad">
         {trans.__('The list of devices could not be read.')}{' '}
@@ -85,6 +72,7 @@ export function DevicesView(props: DevicesProps): ReactElement {
       </p>
     );
   }
+  const { devices, rows } = inventory;
   const tabs: { view: DevicesTab; text: string }[] = [
     { view: 'picture', text: trans.__('Picture') },
     { view: 'list', text: trans.__('List') },
@@ -124,16 +112,16 @@ export function DevicesView(props: DevicesProps): ReactElement {
       </div>
       {shown === 'picture' && (
         <>
-          {large && <Summary devices={devices} fits={fits} />}
+          {large && <Summary {...props.counts} />}
           {large ? (
-            <Canvas groups={groups} fits={fits} marks={rows.length > BLOCK_NODES} now={now} />
+            <Canvas groups={groups} fits={fits} marks={rows.length > BLOCK_NODES} />
           ) : (
             <Picture rows={rows} fits={fits} initialOf={initialOf} now={now} />
           )}
           <Legend devices={devices} marks={rows.length > BLOCK_NODES} />
         </>
       )}
-      {shown === 'list' && <DeviceList devices={devices} fits={fits} initialOf={initialOf} now={now} />}
+      {shown === 'list' && <DeviceList rows={rows} fits={fits} initialOf={initialOf} now={now} />}
       {shown === 'waiting' && waiting && <WaitingView rows={waiting} now={now} onTry={props.onTry} />}
     </div>
   );

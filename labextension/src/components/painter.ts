@@ -1,7 +1,8 @@
-/** Draws nodes on a canvas. No state of its own: layout from widths and counts, colours from the page's variables. */
+/** Draws nodes on a canvas: layout from widths and counts, colours from the page's variables, only what changed again. */
 
 import type { Device } from '../api/types';
-import type { NodeGroup, NodeRow } from '../model/devices';
+import type { NodeGroup } from '../model/grouping';
+import type { NodeRow } from '../model/inventory';
 import { drawnDevices } from '../format/devices';
 
 export interface GroupLayout {
@@ -31,7 +32,9 @@ const MARK = 4;
 
 /** Devices of a node in two rows; nodes side by side as many as the width holds. */
 export function layoutGroup(group: NodeGroup, width: number, marks: boolean): GroupLayout {
-  const most = Math.max(1, ...group.nodes.map(row => Math.min(16, drawnDevices(row.devices).length)));
+  const most = marks
+    ? 1
+    : group.nodes.reduce((n, row) => Math.max(n, Math.min(16, drawnDevices(row.devices).length)), 1);
   const columns = marks ? 1 : Math.max(1, Math.ceil(most / 2));
   const lines = marks ? 1 : most > 1 ? 2 : 1;
   const cell = marks ? MARK : CELL;
@@ -115,26 +118,61 @@ function paintCell(
   }
 }
 
-/** Clears and draws one node in its place. */
-export function paintNode(
-  context: CanvasRenderingContext2D,
-  layout: GroupLayout,
-  index: number,
-  row: NodeRow,
-  fits: (device: Device) => boolean,
-  palette: Palette,
-  marks: boolean
-): void {
-  const x = (index % layout.perRow) * layout.stepX;
-  const y = Math.floor(index / layout.perRow) * layout.stepY;
-  context.clearRect(x - 1, y - 1, layout.blockWidth + 2, layout.blockHeight + 2);
-  const devices = drawnDevices(row.devices);
-  if (marks) {
-    const n = devices.filter(device => device.state === 'free' && fits(device)).length;
-    const size = n === 0 ? 1.5 : n === devices.length ? MARK : 3;
-    context.fillStyle = n === 0 ? palette.free : palette.fits;
-    context.fillRect(x + (MARK - size) / 2, y + (MARK - size) / 2, size, size);
-  } else {
+function hasYours(row: NodeRow): boolean {
+  return row.devices.some(device => device.state === 'yours');
+}
+
+/** What one group's canvas shows, and how it becomes what it should show. */
+export class Drawing {
+  constructor(
+    private readonly _context: CanvasRenderingContext2D,
+    private readonly _layout: GroupLayout,
+    private readonly _palette: Palette,
+    private readonly _marks: boolean,
+    private readonly _width: number
+  ) {}
+
+  /** Draws the nodes that are not the same objects as before; all where the request is another one. Returns how many. */
+  show(nodes: readonly NodeRow[], fits: (device: Device) => boolean): number {
+    // Rings reach into neighboring nodes and would grow bolder each time.
+    const ringed = nodes.flatMap((row, index) => (hasYours(row) ? [index] : []));
+    const all = fits !== this._fits || nodes.length !== this._nodes.length || ringed.length > 0 || this._ringed;
+    if (all) {
+      this._context.clearRect(0, 0, this._width, this._layout.height);
+    }
+    let painted = 0;
+    nodes.forEach((row, index) => {
+      if (all || row !== this._nodes[index]) {
+        this._paintNode(index, row, fits, !all);
+        painted += 1;
+      }
+    });
+    this._paintRings(ringed);
+    this._nodes = nodes;
+    this._fits = fits;
+    this._ringed = ringed.length > 0;
+    return painted;
+  }
+
+  private _at(index: number): [x: number, y: number] {
+    const { perRow, stepX, stepY } = this._layout;
+    return [(index % perRow) * stepX, Math.floor(index / perRow) * stepY];
+  }
+
+  private _paintNode(index: number, row: NodeRow, fits: (device: Device) => boolean, clear: boolean): void {
+    const { _context: context, _layout: layout, _palette: palette } = this;
+    const [x, y] = this._at(index);
+    if (clear) {
+      context.clearRect(x - 1, y - 1, layout.blockWidth + 2, layout.blockHeight + 2);
+    }
+    const devices = drawnDevices(row.devices);
+    if (this._marks) {
+      const n = devices.reduce((sum, device) => sum + (device.state === 'free' && fits(device) ? 1 : 0), 0);
+      const size = n === 0 ? 1.5 : n === devices.length ? MARK : 3;
+      context.fillStyle = n === 0 ? palette.free : palette.fits;
+      context.fillRect(x + (MARK - size) / 2, y + (MARK - size) / 2, size, size);
+      return;
+    }
     const step = layout.cell + CELL_GAP;
     devices.slice(0, 16).forEach((device, place) => {
       const cx = x + (place % layout.columns) * step;
@@ -142,30 +180,25 @@ export function paintNode(
       paintCell(context, cx, cy, layout.cell, device, fits(device), palette);
     });
   }
-}
 
-/** Rings around the nodes with devices of yours; drawn last, because they reach into their neighbors. */
-export function paintRings(
-  context: CanvasRenderingContext2D,
-  layout: GroupLayout,
-  nodes: readonly NodeRow[],
-  palette: Palette,
-  marks: boolean
-): void {
-  context.strokeStyle = palette.yours;
-  context.lineWidth = 1.5;
-  nodes.forEach((row, index) => {
-    if (!row.devices.some(device => device.state === 'yours')) {
-      return;
+  /** Around the nodes with devices of yours. */
+  private _paintRings(ringed: readonly number[]): void {
+    const { _context: context, _layout: layout } = this;
+    context.strokeStyle = this._palette.yours;
+    context.lineWidth = 1.5;
+    for (const index of ringed) {
+      const [x, y] = this._at(index);
+      context.beginPath();
+      if (this._marks) {
+        context.arc(x + MARK / 2, y + MARK / 2, MARK, 0, 2 * Math.PI);
+      } else {
+        context.rect(x - 1, y - 1, layout.blockWidth + 2, layout.blockHeight + 2);
+      }
+      context.stroke();
     }
-    const x = (index % layout.perRow) * layout.stepX;
-    const y = Math.floor(index / layout.perRow) * layout.stepY;
-    context.beginPath();
-    if (marks) {
-      context.arc(x + MARK / 2, y + MARK / 2, MARK, 0, 2 * Math.PI);
-    } else {
-      context.rect(x - 1, y - 1, layout.blockWidth + 2, layout.blockHeight + 2);
-    }
-    context.stroke();
-  });
+  }
+
+  private _nodes: readonly NodeRow[] = [];
+  private _fits: ((device: Device) => boolean) | null = null;
+  private _ringed = false;
 }

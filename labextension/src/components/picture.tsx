@@ -3,7 +3,7 @@
 import { useRef, useState, type KeyboardEvent, type ReactElement } from 'react';
 
 import type { Device } from '../api/types';
-import type { NodeRow } from '../model/devices';
+import type { NodeRow } from '../model/inventory';
 import { cellName, deviceTip, drawnDevices, nodeSummary } from '../format/devices';
 import { Glyph, glyphState } from './glyph';
 import { Name, useSpeech } from './speech';

@@ -1,8 +1,11 @@
-/** Which cluster, in what state, offering what: status and tiers, kept current by events, not by polling. */
+/** Which cluster, in what state, offering what: status and tiers, kept current by events; a slow pulse notices lost ones. */
+
+import { Signal, type ISignal } from '@lumino/signaling';
 
 import { Problem, Unreachable, type DRAClient } from '../api/client';
 import type { ChangeStream } from '../api/stream';
 import type { Status, TierList } from '../api/types';
+import { Gather } from './gather';
 import { Observable, type Visibility } from './observable';
 
 export interface Lost {
@@ -37,8 +40,8 @@ const LOADING_STAGES: readonly [number, ClusterState['loading']][] = [
   [10_000, 'long']
 ];
 const RETRY_MS = [2000, 4000, 8000, 15_000, 30_000];
-/** Several events in a row are one refresh. */
-const GATHER_MS = 250;
+/** Events can be lost without a word, with a server that restarted or a computer that slept. */
+export const PULSE_MS = 30_000;
 
 type Timer = ReturnType<typeof setTimeout>;
 
@@ -48,28 +51,40 @@ export class ClusterModel {
     stream: ChangeStream,
     private readonly _visible: Visibility
   ) {
-    stream.inventory.connect(() => this._soon());
-    stream.status.connect(() => this._soon());
+    this._tiersSoon = new Gather(() => this._refreshTiers(), _visible);
+    this._statusSoon = new Gather(() => this.refresh(), _visible);
+    stream.inventory.connect((_, { revision }) => {
+      this._heard = revision;
+      this._tiersSoon.soon();
+    });
+    stream.status.connect(() => this._statusSoon.soon());
     _visible.changed.connect((_, visible) => {
+      clearTimeout(this._next);
       if (visible) {
         void this.refresh();
-      } else {
-        clearTimeout(this._retry);
       }
     });
   }
 
   readonly state = new Observable<ClusterState>(START);
 
+  /** Something happened that no event told of: the server is another one, or changes were missed. */
+  get missed(): ISignal<this, void> {
+    return this._missed;
+  }
+
   /** Fetches status and, where there are any, tiers. Never throws: what went wrong is state. */
   async refresh(): Promise<void> {
-    clearTimeout(this._retry);
-    clearTimeout(this._gather);
+    clearTimeout(this._next);
+    this._statusSoon.forget();
     const turn = ++this._turn;
+    this._asking = true;
     const stages = this.state.value.status ? [] : this._startStages();
     try {
       const status = await this._client.fetchStatus();
-      const tiers = status.state === 'ready' ? await this._client.fetchTiers() : null;
+      const missed = this._note(status);
+      const wanted = status.state === 'ready' && (missed || !this.state.value.tiers);
+      const tiers = wanted ? await this._fetchTiers() : null;
       if (turn !== this._turn) {
         return;
       }
@@ -84,12 +99,26 @@ export class ClusterModel {
         loading: status.state === 'loading' ? state.loading : 'no',
         problem: null
       }));
+      if (missed) {
+        this._missed.emit();
+      }
     } catch (error) {
       if (turn === this._turn) {
         this._fail(error);
       }
     } finally {
       stages.forEach(clearTimeout);
+      if (turn === this._turn) {
+        this._asking = false;
+        this._pulse();
+      }
+    }
+  }
+
+  /** A request of somebody else found no server: look whether there is one. */
+  doubt(): void {
+    if (!this._asking && !this.state.value.lost && this._visible.value) {
+      void this.refresh();
     }
   }
 
@@ -105,15 +134,57 @@ export class ClusterModel {
   }
 
   dispose(): void {
-    clearTimeout(this._retry);
-    clearTimeout(this._gather);
+    clearTimeout(this._next);
+    this._statusSoon.dispose();
+    this._tiersSoon.dispose();
     this._turn++;
     this.state.dispose();
+    Signal.clearData(this);
   }
 
-  private _soon(): void {
-    clearTimeout(this._gather);
-    this._gather = setTimeout(() => void this.refresh(), GATHER_MS);
+  /** The inventory changed: counts may be others, the state is not, unless the last device went or the first came. */
+  private async _refreshTiers(): Promise<void> {
+    if (this.state.value.status?.state !== 'ready' || this.state.value.lost) {
+      return this.refresh();
+    }
+    try {
+      const tiers = await this._fetchTiers();
+      if (!tiers) {
+        return;
+      }
+      if (tiers.devices === 0) {
+        return this.refresh();
+      }
+      this._asOf = Date.now();
+      this.state.update(state => ({ ...state, tiers }));
+    } catch {
+      return this.refresh();
+    }
+  }
+
+  /** Null where they were asked for again meanwhile. */
+  private async _fetchTiers(): Promise<TierList | null> {
+    const turn = ++this._tiersTurn;
+    const tiers = await this._client.fetchTiers();
+    return turn === this._tiersTurn ? tiers : null;
+  }
+
+  /** Whether server or cluster are other ones than before, or changed in ways that were not told. */
+  private _note({ started_at, cluster, namespace, revision }: Status): boolean {
+    const source = [started_at, cluster, namespace].join(' ');
+    const first = this._source === null;
+    const another = source !== this._source;
+    const unheard = (revision ?? 0) > this._heard;
+    this._source = source;
+    this._heard = another ? (revision ?? 0) : Math.max(this._heard, revision ?? 0);
+    return !first && (another || unheard);
+  }
+
+  private _pulse(): void {
+    if (this._visible.value && !this.state.value.lost) {
+      clearTimeout(this._next);
+      this._next = setTimeout(() => void this.refresh(), PULSE_MS);
+    }
   }
 
   private _startStages(): Timer[] {
@@ -139,7 +210,8 @@ export class ClusterModel {
     if (!this._visible.value) {
       return { since: this._since(asOf), retryAt: null };
     }
-    this._retry = setTimeout(() => void this.refresh(), delay);
+    clearTimeout(this._next);
+    this._next = setTimeout(() => void this.refresh(), delay);
     return { since: this._since(asOf), retryAt: Date.now() + delay };
   }
 
@@ -148,9 +220,18 @@ export class ClusterModel {
     return this.state.value.lost?.since ?? (Number.isFinite(told) ? told : (this._asOf ?? Date.now()));
   }
 
-  private _retry: Timer | undefined;
-  private _gather: Timer | undefined;
+  private readonly _tiersSoon: Gather;
+  private readonly _statusSoon: Gather;
+  private readonly _missed = new Signal<this, void>(this);
+  /** Of the next try or pulse. */
+  private _next: Timer | undefined;
   private _turn = 0;
+  private _asking = false;
+  private _tiersTurn = 0;
+  /** Which server and cluster answered last. */
+  private _source: string | null = null;
+  /** The newest revision of the inventory that was told. */
+  private _heard = 0;
   private _attempt = 0;
   private _asOf: number | null = null;
 }

@@ -17,7 +17,8 @@ export interface PlanState {
   readonly generation: number;
 }
 
-export const TYPING_MS = 120;
+/** Between two keys of one number; what is asked in vain is cancelled. */
+export const TYPING_MS = 60;
 const BUSY_MS = 150;
 const SLOW_MS = 10_000;
 
@@ -30,18 +31,26 @@ export class PlanModel {
 
   readonly state = new Observable<PlanState>(START);
 
-  /** Asks after `delay` ms unless asked again before; `background` marks a refresh nobody typed. */
-  request(requirement: Requirement, delay = 0, background = false): void {
+  /** Asks after `delay` ms unless asked again before. */
+  request(requirement: Requirement, delay = 0): void {
     clearTimeout(this._debounce);
     this._abort?.abort();
-    this._debounce = setTimeout(() => void this._ask(requirement, background), delay);
+    this._debounce = setTimeout(() => {
+      this._debounce = undefined;
+      void this._ask(requirement, false);
+    }, delay);
   }
 
-  /** Asks the last question again. */
-  refresh(delay = 0): void {
+  /** Asks the last question again, which nobody typed; after what is being asked now, if anything is. Never throws. */
+  async refresh(): Promise<void> {
     const { asked } = this.state.value;
-    if (asked && !this._abort) {
-      this.request(asked, delay, true);
+    if (this._debounce !== undefined) {
+      return;
+    }
+    if (this._abort) {
+      this._again = true;
+    } else if (asked) {
+      await this._ask(asked, true);
     }
   }
 
@@ -72,6 +81,11 @@ export class PlanModel {
       late.forEach(clearTimeout);
       if (this._abort === abort) {
         this._abort = null;
+        const again = this._again;
+        this._again = false;
+        if (again) {
+          void this.refresh();
+        }
       }
     }
   }
@@ -88,6 +102,7 @@ export class PlanModel {
 
   private _debounce: Timer | undefined;
   private _abort: AbortController | null = null;
+  private _again = false;
 }
 
 export interface Answer {

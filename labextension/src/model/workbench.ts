@@ -10,6 +10,7 @@ import { ClaimEditor } from './claimeditor';
 import { ClusterModel } from './cluster';
 import { DevicesModel } from './devices';
 import { draftOf, EMPTY_DRAFT, readWish, type Draft, type Wish } from './draft';
+import { Gather } from './gather';
 import { Observable, type Visibility } from './observable';
 import { PlanModel, TYPING_MS } from './plan';
 import { PreviewModel } from './preview';
@@ -38,6 +39,7 @@ export class Workbench {
     this.devices = new DevicesModel(
       client,
       stream,
+      visible,
       () => this.cluster.state.value.tiers?.devices ?? this.plan.state.value.plan?.counts.devices ?? 0
     );
     this.plan = new PlanModel(client);
@@ -56,7 +58,10 @@ export class Workbench {
     this.claimEditor.state.changed.connect(() => this._emit());
     this.devices.state.changed.connect(() => this._emit());
     this.ticker.now.changed.connect(() => this._emit());
-    stream.inventory.connect(() => this.plan.refresh(400));
+    this._planSoon = new Gather(() => this.plan.refresh(), visible);
+    stream.inventory.connect(() => this._planSoon.soon());
+    this.cluster.missed.connect(() => this._catchUp());
+    client.unreachable.connect(() => this.cluster.doubt());
   }
 
   readonly cluster: ClusterModel;
@@ -195,6 +200,7 @@ export class Workbench {
     ]) {
       model.dispose();
     }
+    this._planSoon.dispose();
     Signal.clearData(this);
   }
 
@@ -202,9 +208,7 @@ export class Workbench {
     this._setPace();
     const { lost } = this.cluster.state.value;
     if (this._wasLost && !lost) {
-      // What happened meanwhile was not told.
-      void this.sessions.refresh();
-      this.plan.refresh();
+      this._catchUp();
     }
     this._wasLost = lost !== null;
     const { status } = this.cluster.state.value;
@@ -212,6 +216,7 @@ export class Workbench {
     if (status && context !== this._context) {
       this._context = context;
       this._touched = false;
+      this.devices.reset();
       await this.remembered.load(status.cluster, status.namespace);
       await this.sessions.refresh();
       this._prefillFirst();
@@ -220,6 +225,13 @@ export class Workbench {
       this.ask();
     }
     this._emit();
+  }
+
+  /** What happened meanwhile was not told. */
+  private _catchUp(): void {
+    void this.sessions.refresh();
+    this._planSoon.soon();
+    this.devices.soon();
   }
 
   private _prefillFirst(): void {
@@ -330,6 +342,7 @@ export class Workbench {
     return this._touched;
   }
 
+  private readonly _planSoon: Gather;
   private _wasLost = false;
   private _context: string | null = null;
   private _touched = false;

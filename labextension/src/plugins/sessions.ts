@@ -43,6 +43,8 @@ export const sessionsPlugin: JupyterFrontEndPlugin<IGPUSessions> = {
       pageVisibility(),
       db
     );
+    // Lab asks for kernels and sessions all the time: it notices first that the server is gone.
+    app.serviceManager.connectionFailure.connect(() => workbench.cluster.doubt());
     void app.started.then(() => workbench.start());
     return { workbench, actions: new Actions(app, workbench, speech) };
   }

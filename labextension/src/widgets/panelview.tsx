@@ -1,131 +1,21 @@
 /** The panel's React side: takes the models apart into what the components show. */
 
-import {
-  useDeferredValue,
-  useMemo,
-  useRef,
-  useState,
-  type KeyboardEvent,
-  type MouseEvent,
-  type ReactElement
-} from 'react';
+import { useRef, useState, type KeyboardEvent, type MouseEvent, type ReactElement } from 'react';
 
-import type { Device, WaitingList } from '../api/types';
 import { Bar } from '../components/bar';
-import { Section } from '../components/controls';
-import { DevicesView } from '../components/devices';
 import { Dock } from '../components/dock';
 import { SpeechContext } from '../components/speech';
 import { Banner, State } from '../components/states';
-import type { WaitingRow } from '../components/waiting';
 import { clock, duration } from '../format/durations';
-import { count } from '../format/numbers';
-import { requirementLine } from '../format/requirement';
-import { reasonLine } from '../format/reasons';
-import { fill, initial, sentence } from '../format/text';
-import { fitsDevice } from '../model/devicefit';
-import { byKind, byNode } from '../model/devices';
+import { sentence } from '../format/text';
 import { patch, relax } from '../model/draft';
 import { answerOf } from '../model/plan';
-import type { Actions } from './actions';
+import { DevicesPart } from './devicespart';
 import { dockProps } from './dockprops';
 import { NewPart } from './newpart';
 import type { PanelProps, Parts } from './parts';
 import { SessionsPart } from './sessionspart';
 import { stateProps } from './stateprops';
-
-function deviceInitial(device: Device): string {
-  const [holder] = device.holders;
-  return holder?.who === 'you' ? initial(holder.session ?? holder.claim ?? '') : '';
-}
-
-/** Where the server gives no reason: what its group means. */
-function waitingWhy(actions: Actions, group: string): string {
-  const { trans } = actions.speech;
-  switch (group) {
-    case 'taken':
-      return trans.__('All that fit are taken.');
-    case 'starting':
-      return trans.__('A device is free; it is about to start.');
-    case 'limit':
-      return trans.__('A limit is reached.');
-    case 'never':
-      return trans.__('Not possible here.');
-    default:
-      return trans.__('Not known why.');
-  }
-}
-
-/** Who waits, each with the reason line a plan would show. */
-function waitingRows(actions: Actions, list: WaitingList): WaitingRow[] {
-  return list.waiting.map(item => {
-    const [first] = item.reasons;
-    const line = first ? reasonLine(actions.speech, first) : null;
-    return {
-      key: `${item.namespace}/${item.claim}`,
-      who: item.user ?? item.namespace ?? '',
-      claim: item.claim,
-      request: item.requirement
-        ? requirementLine(actions.speech, item.requirement, actions.tierName)
-        : (item.summary ?? ''),
-      group: item.group,
-      why: line ? [line.main, line.sub].filter(Boolean).join(' · ') : waitingWhy(actions, item.group),
-      since: item.since,
-      requirement: item.requirement ?? null
-    };
-  });
-}
-
-function DevicesPart({ bench, actions, trans }: Parts): ReactElement {
-  const { list, waiting, failed } = bench.devices.state.value;
-  const { tiers } = bench.cluster.state.value;
-  const memory = bench.remembered.state.value;
-  const counts = bench.plan.state.value.plan?.counts;
-  const devices = tiers?.devices ?? counts?.devices ?? 0;
-  const nodes = tiers?.nodes ?? counts?.nodes ?? 0;
-  // Typing comes first; the picture follows when there is time.
-  const requirement = useDeferredValue(bench.draft.value.requirement);
-  const fits = useMemo(() => fitsDevice(requirement), [requirement]);
-  const rows = useMemo(() => (list ? byNode(list.devices) : []), [list]);
-  const grouping = memory.grouping ?? (rows.length > 24 ? 'kind' : 'node');
-  const groups = useMemo(
-    () => (list && (grouping === 'kind' || rows.length > 24) ? byKind(rows, fits) : []),
-    [list, rows, grouping, fits]
-  );
-  const summary = devices
-    ? fill(trans._n('{devices} on {nodes} node', '{devices} on {nodes} nodes', nodes), {
-        devices: count(actions.speech, devices),
-        nodes: count(actions.speech, nodes)
-      })
-    : null;
-  return (
-    <Section
-      title={trans.__('Devices')}
-      summary={summary}
-      open={memory.open.devices}
-      onToggle={() => bench.remembered.toggle('devices')}
-      className="dra-Devices"
-    >
-      <DevicesView
-        devices={list?.devices ?? null}
-        visible={list?.visible ?? null}
-        failed={failed}
-        rows={rows}
-        groups={groups}
-        waiting={waiting ? waitingRows(actions, waiting) : null}
-        view={memory.devicesView}
-        grouping={grouping}
-        fits={fits}
-        initialOf={deviceInitial}
-        now={bench.ticker.now.value}
-        onView={view => bench.remembered.update({ devicesView: view })}
-        onGrouping={next => bench.remembered.update({ grouping: next })}
-        onTry={request => bench.prefill(request)}
-        onRetry={() => void bench.devices.refresh()}
-      />
-    </Section>
-  );
-}
 
 function LostBanner({ bench, actions, trans }: Parts): ReactElement | null {
   const { lost } = bench.cluster.state.value;

@@ -142,6 +142,8 @@ export function status(change: Partial<Status> = {}): Status {
     contexts: [],
     server_version: '1.37',
     as_of: at(0),
+    started_at: at(-60),
+    revision: 1,
     rights: {},
     local_cluster: null,
     ...change

@@ -2,7 +2,8 @@ import { Signal } from '@lumino/signaling';
 
 import { Problem, Unreachable, type DRAClient } from '../../src/api/client';
 import type { ChangeStream } from '../../src/api/stream';
-import { ClusterModel } from '../../src/model/cluster';
+import type { TierList } from '../../src/api/types';
+import { ClusterModel, PULSE_MS } from '../../src/model/cluster';
 import { Observable } from '../../src/model/observable';
 import { addRecent, firstRequest, storable } from '../../src/model/remembered';
 import { Ticker } from '../../src/model/ticker';
@@ -16,7 +17,7 @@ function clusterOf(
   visible = new Observable(true)
 ): {
   model: ClusterModel;
-  inventoryChanged: () => void;
+  inventoryChanged: (revision?: number) => void;
   visible: Observable<boolean>;
 } {
   const owner = {};
@@ -24,12 +25,12 @@ function clusterOf(
   const stream = { inventory, status: new Signal<object, unknown>(owner) } as unknown as ChangeStream;
   return {
     model: new ClusterModel(client as DRAClient, stream, visible),
-    inventoryChanged: () => inventory.emit({}),
+    inventoryChanged: (revision = 1) => inventory.emit({ revision }),
     visible
   };
 }
 
-test('several events in a row are one refresh, and nothing is asked without them', async () => {
+test('several events in a row are one question for tiers; the state is asked by the pulse alone', async () => {
   const fetchStatus = jest.fn(() => Promise.resolve(status()));
   const fetchTiers = jest.fn(() => Promise.resolve(tierList()));
   const { model, inventoryChanged } = clusterOf({ fetchStatus, fetchTiers });
@@ -38,9 +39,97 @@ test('several events in a row are one refresh, and nothing is asked without them
   inventoryChanged();
   inventoryChanged();
   await jest.advanceTimersByTimeAsync(1000);
-  expect(fetchStatus).toHaveBeenCalledTimes(2);
+  expect(fetchTiers).toHaveBeenCalledTimes(2);
+  expect(fetchStatus).toHaveBeenCalledTimes(1);
+  await jest.advanceTimersByTimeAsync(10 * PULSE_MS);
+  expect(fetchTiers).toHaveBeenCalledTimes(2);
+  expect(fetchStatus).toHaveBeenCalledTimes(11);
+});
+
+test('events without a pause are answered all the same', async () => {
+  const fetchTiers = jest.fn(() => Promise.resolve(tierList()));
+  const { model, inventoryChanged } = clusterOf({ fetchStatus: () => Promise.resolve(status()), fetchTiers });
+  await model.refresh();
+  for (let turn = 0; turn < 50; turn += 1) {
+    inventoryChanged();
+    await jest.advanceTimersByTimeAsync(100);
+  }
+  expect(fetchTiers.mock.calls.length).toBeGreaterThan(10);
+});
+
+test('the longer an answer takes, the longer nothing is asked again', async () => {
+  const fetchTiers = jest.fn(() => new Promise<TierList>(done => setTimeout(() => done(tierList()), 1000)));
+  const { model, inventoryChanged } = clusterOf({ fetchStatus: () => Promise.resolve(status()), fetchTiers });
+  const first = model.refresh();
+  await jest.advanceTimersByTimeAsync(1000);
+  await first;
+  for (let turn = 0; turn < 100; turn += 1) {
+    inventoryChanged();
+    await jest.advanceTimersByTimeAsync(100);
+  }
+  expect(fetchTiers.mock.calls.length).toBeLessThanOrEqual(4);
+});
+
+test('what happens unseen is asked for once somebody looks', async () => {
+  const fetchTiers = jest.fn(() => Promise.resolve(tierList()));
+  const client = { fetchStatus: () => Promise.resolve(status()), fetchTiers };
+  const { model, inventoryChanged, visible } = clusterOf(client);
+  await model.refresh();
+  visible.set(false);
+  inventoryChanged();
+  inventoryChanged();
   await jest.advanceTimersByTimeAsync(600_000);
+  expect(fetchTiers).toHaveBeenCalledTimes(1);
+  visible.set(true);
+  await jest.advanceTimersByTimeAsync(1000);
+  expect(fetchTiers).toHaveBeenCalledTimes(2);
+});
+
+test.each([
+  ['another server answers', { started_at: '2026-11-30T13:00:00Z' }],
+  ['another cluster was chosen elsewhere', { cluster: 'research' }],
+  ['changes were not told', { revision: 9 }]
+])('the pulse notices that %s', async (_, change) => {
+  const fetchStatus = jest.fn(() => Promise.resolve(status({ revision: 5 })));
+  const fetchTiers = jest.fn(() => Promise.resolve(tierList()));
+  const { model } = clusterOf({ fetchStatus, fetchTiers });
+  const missed = jest.fn();
+  model.missed.connect(missed);
+  await model.refresh();
+  await jest.advanceTimersByTimeAsync(PULSE_MS);
+  expect(missed).not.toHaveBeenCalled();
+  fetchStatus.mockImplementation(() => Promise.resolve(status({ revision: 5, ...change })));
+  await jest.advanceTimersByTimeAsync(PULSE_MS);
+  expect(missed).toHaveBeenCalledTimes(1);
+  expect(fetchTiers).toHaveBeenCalledTimes(2);
+});
+
+test('the last device gone is a new state, not only another number', async () => {
+  const fetchStatus = jest
+    .fn()
+    .mockResolvedValueOnce(status())
+    .mockResolvedValue(status({ state: 'no-devices' }));
+  const fetchTiers = jest
+    .fn()
+    .mockResolvedValueOnce(tierList())
+    .mockResolvedValue({ ...tierList([]), devices: 0 });
+  const { model, inventoryChanged } = clusterOf({ fetchStatus, fetchTiers });
+  await model.refresh();
+  inventoryChanged();
+  await jest.advanceTimersByTimeAsync(1000);
+  expect(model.state.value.status?.state).toBe('no-devices');
+});
+
+test('a doubt asks once, and not while the connection is known to be lost', async () => {
+  const fetchStatus = jest.fn().mockResolvedValueOnce(status()).mockRejectedValue(new Unreachable('x'));
+  const { model } = clusterOf({ fetchStatus, fetchTiers: () => Promise.resolve(tierList()) });
+  await model.refresh();
+  model.doubt();
+  model.doubt();
+  await jest.advanceTimersByTimeAsync(0);
+  model.doubt();
   expect(fetchStatus).toHaveBeenCalledTimes(2);
+  expect(model.state.value.lost).not.toBeNull();
 });
 
 test('the first inventory shows nothing, then a skeleton, then words, then an offer', async () => {

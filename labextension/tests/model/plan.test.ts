@@ -7,7 +7,8 @@ import {
   PlanModel,
   sortChanges,
   sortHolders,
-  topReasons
+  topReasons,
+  TYPING_MS
 } from '../../src/model/plan';
 import { rightSizeHint } from '../../src/model/rightsize';
 import { at, plan, tierList } from '../data/answers';
@@ -93,11 +94,37 @@ test('a background refresh is no new generation: only a changed verdict is spoke
   answer(0, plan());
   await flush();
   const { generation } = model.state.value;
-  model.refresh();
+  void model.refresh();
   await flush();
   answer(1, plan());
   await flush();
   expect(model.state.value.generation).toBe(generation);
+});
+
+test('a refresh neither delays nor replaces what is being typed', async () => {
+  const { model, answer, asked } = planner();
+  model.request({});
+  await flush();
+  answer(0, plan());
+  await flush();
+  model.request({ vram: '80GB' }, TYPING_MS);
+  await model.refresh();
+  await jest.advanceTimersByTimeAsync(TYPING_MS);
+  expect(asked).toEqual([{ requirement: {} }, { requirement: { vram: '80GB' } }]);
+});
+
+test('a change told while a question is on its way asks it once more afterwards', async () => {
+  const { model, answer, asked } = planner();
+  model.request({ vram: '80GB' });
+  await flush();
+  void model.refresh();
+  void model.refresh();
+  answer(0, plan());
+  await flush();
+  answer(1, plan({ verdict: 'busy' }));
+  await flush();
+  expect(asked).toEqual([{ requirement: { vram: '80GB' } }, { requirement: { vram: '80GB' } }]);
+  expect(model.state.value.plan?.verdict).toBe('busy');
 });
 
 test('what the server refuses is kept as a problem, what did not reach it leaves the old plan', async () => {
@@ -111,7 +138,7 @@ test('what the server refuses is kept as a problem, what did not reach it leaves
   await flush();
   answer(1, plan());
   await flush();
-  model.refresh();
+  void model.refresh();
   await flush();
   answer(2, new Error('network'));
   await flush();

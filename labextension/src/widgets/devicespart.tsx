@@ -1,0 +1,110 @@
+/** The section "Devices" of the panel: what the models hold, as the picture, the list and the waiting show it. */
+
+import { useDeferredValue, useMemo, useRef, type ReactElement } from 'react';
+
+import type { Device, WaitingList } from '../api/types';
+import { Section } from '../components/controls';
+import { DevicesView, ROW_NODES } from '../components/devices';
+import type { WaitingRow } from '../components/waiting';
+import { count } from '../format/numbers';
+import { reasonLine } from '../format/reasons';
+import { requirementLine } from '../format/requirement';
+import { fill, initial } from '../format/text';
+import { fitsDevice } from '../model/devicefit';
+import { KindGroups, sumOf } from '../model/grouping';
+import type { Actions } from './actions';
+import type { Parts } from './parts';
+
+function deviceInitial(device: Device): string {
+  const [holder] = device.holders;
+  return holder?.who === 'you' ? initial(holder.session ?? holder.claim ?? '') : '';
+}
+
+/** Where the server gives no reason: what its group means. */
+function waitingWhy(actions: Actions, group: string): string {
+  const { trans } = actions.speech;
+  switch (group) {
+    case 'taken':
+      return trans.__('All that fit are taken.');
+    case 'starting':
+      return trans.__('A device is free; it is about to start.');
+    case 'limit':
+      return trans.__('A limit is reached.');
+    case 'never':
+      return trans.__('Not possible here.');
+    default:
+      return trans.__('Not known why.');
+  }
+}
+
+/** Who waits, each with the reason line a plan would show. */
+function waitingRows(actions: Actions, list: WaitingList): WaitingRow[] {
+  return list.waiting.map(item => {
+    const [first] = item.reasons;
+    const line = first ? reasonLine(actions.speech, first) : null;
+    return {
+      key: `${item.namespace}/${item.claim}`,
+      who: item.user ?? item.namespace ?? '',
+      claim: item.claim,
+      request: item.requirement
+        ? requirementLine(actions.speech, item.requirement, actions.tierName)
+        : (item.summary ?? ''),
+      group: item.group,
+      why: line ? [line.main, line.sub].filter(Boolean).join(' · ') : waitingWhy(actions, item.group),
+      since: item.since,
+      requirement: item.requirement ?? null
+    };
+  });
+}
+
+export function DevicesPart({ bench, actions, trans }: Parts): ReactElement {
+  const { inventory, waiting, failed } = bench.devices.state.value;
+  const { tiers } = bench.cluster.state.value;
+  const memory = bench.remembered.state.value;
+  const counts = bench.plan.state.value.plan?.counts;
+  const devices = tiers?.devices ?? counts?.devices ?? 0;
+  const nodes = tiers?.nodes ?? counts?.nodes ?? 0;
+  // Typing comes first; the picture follows when there is time.
+  const requirement = useDeferredValue(bench.draft.value.requirement);
+  const fits = useMemo(() => fitsDevice(requirement), [requirement]);
+  const kinds = useRef(new KindGroups());
+  const many = (inventory?.rows.length ?? 0) > ROW_NODES;
+  const grouping = memory.grouping ?? (many ? 'kind' : 'node');
+  const groups = useMemo(
+    () => (inventory && (many || grouping === 'kind') ? kinds.current.of(inventory.rows, fits) : []),
+    [inventory, many, grouping, fits]
+  );
+  const sums = useMemo(() => sumOf(groups.map(group => group.counts)), [groups]);
+  const summary = devices
+    ? fill(trans._n('{devices} on {nodes} node', '{devices} on {nodes} nodes', nodes), {
+        devices: count(actions.speech, devices),
+        nodes: count(actions.speech, nodes)
+      })
+    : null;
+  return (
+    <Section
+      title={trans.__('Devices')}
+      summary={summary}
+      open={memory.open.devices}
+      onToggle={() => bench.remembered.toggle('devices')}
+      className="dra-Devices"
+    >
+      <DevicesView
+        inventory={inventory}
+        failed={failed}
+        groups={groups}
+        counts={sums}
+        waiting={waiting ? waitingRows(actions, waiting) : null}
+        view={memory.devicesView}
+        grouping={grouping}
+        fits={fits}
+        initialOf={deviceInitial}
+        now={bench.ticker.now.value}
+        onView={view => bench.remembered.update({ devicesView: view })}
+        onGrouping={next => bench.remembered.update({ grouping: next })}
+        onTry={request => bench.prefill(request)}
+        onRetry={() => void bench.devices.refresh()}
+      />
+    </Section>
+  );
+}
