@@ -14,6 +14,7 @@ from ..claims import Requirement
 from ..cluster import KubeClient, ServerVersion, rights
 from ..errors import ConflictError, DRAError, NotFoundError, SessionEnded
 from . import custody, life
+from .allowance import limits_of
 from .beginning import check, named_claim, new_kernel, new_session, terms_of
 from .charging import charge_of, charge_of_claim
 from .endings import reason
@@ -206,26 +207,8 @@ class Sessions:
 
     @on_loop
     async def limits(self, wish: Requirement | None) -> dict[str, Any]:
-        """What policy and limits say of a wish before it is launched: the ``limits`` of a plan.
-
-        Only what the administrator restricts is there. None, for a claim as such, asks for the limits alone.
-        """
-        ctx = await self._context()
-        found: dict[str, Any] = {}
-        if wish is not None:
-            try:
-                check_policy(wish, ctx.policy, wish.image or default_image(ctx))
-            except RefusedError as error:
-                found["policy"] = {"allowed": False, "message": error.message}
-        if ctx.policy.max_devices is not None:
-            elsewhere = await self._registry.held_elsewhere(ctx)
-            living = list(self._registry.living)
-            found["devices"] = {
-                "limit": ctx.policy.max_devices,
-                "held": sum(elsewhere.values()) + sum(one.charge for one in living),
-                "names": [*(one.name for one in living), *elsewhere],
-            }
-        return found
+        """What policy and limits say of a wish before it is launched; see `allowance.limits_of`."""
+        return await limits_of(await self._context(), self._registry, wish)
 
     @on_loop
     async def launch(
@@ -521,7 +504,6 @@ class Sessions:
         session.changed("lease")
         return session.record()
 
-    async def _spread_lease(self, ctx: Context, session: LiveSession) -> None:
     @on_loop
     async def share(self, session_id: str, users: Iterable[str]) -> SessionRecord:
         """Let exactly these users join the session; see `sharing.share`."""
@@ -530,6 +512,7 @@ class Sessions:
         await share(ctx, session, users)
         return session.record()
 
+    async def _spread_lease(self, ctx: Context, session: LiveSession) -> None:
         """Tell the lease to everybody; podsides of an earlier process are connected to first."""
         for kernel in [k for k in session.kernels if not k.gone and k.reason is None]:
             if session.adopted and kernel.task is None:

@@ -1,7 +1,7 @@
 """What the server part answers for 5,000 nodes with 8 devices each: ``python -m tests.perf.page_data FOLDER``.
 
-Writes ``status``, ``tiers``, ``plan``, ``devices`` and ``change`` (one device taken since) as JSON, and prints a line of
-JSON with sizes in bytes and times in milliseconds of processor time.
+Writes ``tiers``, ``plan``, ``devices`` and ``change`` (one device taken since) as JSON, and prints a line of JSON with
+sizes in bytes and times in milliseconds of processor time.
 """
 
 from __future__ import annotations

@@ -157,7 +157,9 @@ async def test_a_plan_that_the_page_took_back_is_not_made(
     made: list[Any] = []
     plan = Inventory.plan
     monkeypatch.setattr(
-        Inventory, "plan", lambda self, wanted, **more: made.append(wanted) or plan(self, wanted, **more)
+        Inventory,
+        "plan",
+        lambda self, wanted, *args, **more: made.append(wanted) or plan(self, wanted, *args, **more),
     )
     left = asyncio.Event()
     monkeypatch.setattr(PlanHandler, "on_finish", lambda self: left.set())

@@ -20,14 +20,16 @@ class PlanHandler(DRAHandler):
         namespace = body.get("namespace") or context["namespace"]
         wanted: Any = body["claim"] if "claim" in body else Requirement.from_dict(body["requirement"])
         detail, everything = body.get("detail", "full"), bool(body.get("all_nodes"))
-        admin = self.board.admin_tiers
-        document = await self.while_connected(
-            self.board.ask(
-                lambda inventory: inventory.plan(
-                    wanted, namespace=namespace, detail=detail, all_nodes=everything, tiers=admin
-                ).as_dict()
+        admin, budget = self.board.admin_tiers, self.board.plan_budget_ms
+        limits = await self.board.sessions.limits(wanted if isinstance(wanted, Requirement) else None)
+
+        def plan(inventory: Any) -> Any:
+            made = inventory.plan(
+                wanted, namespace, detail, budget, limits=limits, all_nodes=everything, tiers=admin
             )
-        )
+            return made.as_dict()
+
+        document = await self.while_connected(self.board.ask(plan))
         self.send({**document, "context": {**context, "namespace": namespace}})
 
 
