@@ -141,7 +141,7 @@ async def wait_running(ctx: Context, session: LiveSession, kernel: LiveKernel, *
             session.devices = now.devices
             session.simulated = session.simulated or any(d.facts.get("simulated") for d in now.devices)
         if first:
-            _mark(session, kernel, now)
+            _mark(ctx, session, kernel, now)
         if now.failure is not None:
             raise Failed(now.failure)
         if now.running:
@@ -187,7 +187,7 @@ def _wait_limit(ctx: Context, session: LiveSession, started: float) -> float:
     return started + ctx.policy.launch
 
 
-def _mark(session: LiveSession, kernel: LiveKernel, now: Progress) -> None:
+def _mark(ctx: Context, session: LiveSession, kernel: LiveKernel, now: Progress) -> None:
     if now.allocated:
         if session.wait is not None:
             session.wait = None
@@ -199,10 +199,17 @@ def _mark(session: LiveSession, kernel: LiveKernel, now: Progress) -> None:
         session.begin("scheduled")
     if now.scheduled:
         session.done("scheduled", node=now.node)
-        session.begin("image-pulled", image=kernel.image)
+        session.begin("image-pulled", image=kernel.image, last_seconds=ctx.image_times.last(kernel.image))
     if now.running:
+        _note_image(ctx, session, kernel)
         session.done("image-pulled")
         session.begin("kernel-starting", kernel=kernel.choice.display_name)
+
+
+def _note_image(ctx: Context, session: LiveSession, kernel: LiveKernel) -> None:
+    step = session.steps["image-pulled"]
+    if step.state == "doing" and step.started_at is not None:
+        ctx.image_times.note(kernel.image, ctx.clock() - step.started_at)
 
 
 async def _explain_wait(ctx: Context, session: LiveSession, queue: Mapping[str, Any] | None) -> None:

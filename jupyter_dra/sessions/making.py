@@ -15,6 +15,7 @@ from ..claims import labels, names
 from ..cluster import KubeClient, Reach, dropped_fields, ensure_created
 from .caches import Caches
 from .identity import Identity
+from .image_times import ImageTimes
 from .inventory import InventoryFeed
 from .live import LiveKernel, LiveSession, Made
 from .pods import MADE_CLAIM, PodRequest, build_pod, build_secret, secret_name
@@ -40,6 +41,7 @@ class Context:
     policy: SessionPolicy
     runtime: PodRuntime
     store: SessionStore
+    image_times: ImageTimes
     reach: Reach
     inventory: InventoryFeed
     clock: Callable[[], float]

@@ -11,6 +11,7 @@ from typing import Any
 from ..cluster import Reach, ServerVersion, Surroundings, connect, fetch_version, require_v1, rights
 from .caches import Caches
 from .identity import Identity, load_identity
+from .image_times import ImageTimes
 from .inventory import InventoryFeed
 from .making import Context
 from .policy import SessionPolicy
@@ -104,6 +105,7 @@ class Opening:
             policy=self.policy,
             runtime=self._runtime or named(self.policy.pod_runtime)(),
             store=SessionStore(identity.folder),
+            image_times=ImageTimes(identity.folder),
             reach=Reach(client, self.policy.transport),
             inventory=feed,
             clock=self.clock,

@@ -274,6 +274,7 @@ class SessionRecord:
             "orphan": self.orphan,
             "simulated": self.simulated,
             "lost_fields": list(self.lost_fields),
+            "notebook": self.kernels[0].notebook if self.kernels else None,
             "history": [dict(entry) for entry in self.history],
             "image": self.image,
             "shared_with": list(self.shared_with),

@@ -231,3 +231,18 @@ async def test_manifests_are_checked_and_asked_of_the_server(fetch: Fetch) -> No
     assert answer.json["server_says"][0]["accepted"] is False
     assert answer.json["differs"] is False
     assert "exactly" in answer.json["fixed"]
+
+
+async def test_the_next_launch_tells_how_long_its_image_took_the_last_time(fetch: Fetch) -> None:
+    told: list[float | None] = []
+    for _ in range(2):
+        body = {"requirement": {"tier": "small-gpu"}, "notebook": "timed.ipynb"}
+        begun = (await fetch("POST", "sessions", body=body)).json
+        assert begun["notebook"] == "timed.ipynb"
+        record = await until(fetch, begun["id"], "running")
+        (step,) = [one for one in record["steps"] if one["code"] == "image-pulled"]
+        told.append(step["params"]["last_seconds"])
+        await fetch("DELETE", f"sessions/{begun['id']}")
+        await until(fetch, begun["id"], "ended")
+    assert told[0] is None
+    assert isinstance(told[1], float)
