@@ -15,7 +15,7 @@ from ..errors import ClusterError, ConflictError, DRAError, InputError
 if TYPE_CHECKING:
     from jupyter_server.serverapp import ServerApp
 
-    from ..planner import DevicePicture
+    from ..planner import DevicePicture, Inventory
     from ..sessions.ports import SessionEvent
     from ..sessions.service import Sessions
     from .app import DRAExtension
@@ -177,8 +177,10 @@ class Board:
     async def status(self) -> dict[str, Any]:
         """The Status document; never raises for a cluster that is absent, unreachable, old or closed to us."""
         from ..cluster import contexts
+        from .offers import offers_of
 
         state, message, next_step = "ready", None, None
+        params: dict[str, Any] = {}
         about: dict[str, Any] = {"cluster": None, "namespace": None, "server_version": None, "as_of": None}
         rights: dict[str, bool] = {}
         simulated = False
@@ -187,11 +189,11 @@ class Board:
         try:
             about = await self.sessions.context()
             rights = await self.sessions.rights()
-            state, simulated = await self._inventory_state(rights)
+            state, simulated, params = await self._inventory_state(rights)
             revision, _ = await self.revision()
         except ClusterError as error:
             state = _STATES.get(error.code, "unreachable")
-            message, next_step = error.message, error.next_step
+            message, next_step, params = error.message, error.next_step, dict(error.params)
         try:
             known = contexts()
         except DRAError as error:
@@ -203,6 +205,7 @@ class Board:
             "state": state,
             "message": message,
             "next": next_step,
+            "params": params,
             **about,
             "started_at": self._started_at,
             "revision": revision,
@@ -210,14 +213,24 @@ class Board:
             "rights": rights,
             "local_cluster": await local,
             "simulated": simulated,
+            "offers": offers_of(self._app),
         }
 
-    async def _inventory_state(self, rights: dict[str, bool]) -> tuple[str, bool]:
+    async def _inventory_state(self, rights: dict[str, bool]) -> tuple[str, bool, dict[str, Any]]:
+        """State, whether all devices are simulated, and of drivers that list none which and on how many nodes."""
         if not rights.get("read_slices", True):
-            return "forbidden", False
+            return "forbidden", False, {}
 
-        devices, simulated = await self.ask(lambda inventory: (inventory.total, inventory.all_simulated))
-        return ("ready" if devices else "no-devices"), simulated
+        def look(inventory: Inventory) -> tuple[str, bool, dict[str, Any]]:
+            if inventory.total:
+                return "ready", inventory.all_simulated, {}
+            empty = list(inventory.state.current())
+            driver = empty[0].driver if empty else None
+            nodes = len({slice.pool for slice in empty if slice.driver == driver})
+            return "no-devices", False, {"driver": driver, "nodes": nodes} if driver else {}
+
+        found: tuple[str, bool, dict[str, Any]] = await self.ask(look)
+        return found
 
     async def contexts(self) -> dict[str, Any]:
         """The ContextList document."""

@@ -156,11 +156,12 @@ async def test_a_plan_that_the_page_took_back_is_not_made(
     await board.ask(lambda inventory: None)
     made: list[Any] = []
     plan = Inventory.plan
-    monkeypatch.setattr(
-        Inventory,
-        "plan",
-        lambda self, wanted, *args, **more: made.append(wanted) or plan(self, wanted, *args, **more),
-    )
+
+    def noted(self: Inventory, wanted: Any, *args: Any, **more: Any) -> Any:
+        made.append(wanted)
+        return plan(self, wanted, *args, **more)
+
+    monkeypatch.setattr(Inventory, "plan", noted)
     left = asyncio.Event()
     monkeypatch.setattr(PlanHandler, "on_finish", lambda self: left.set())
     busy, free = threading.Event(), threading.Event()

@@ -71,6 +71,9 @@ function tier(name, title, change) {
   };
 }
 
+const generation = (name, capability) => ({ name, vendor: 'nvidia.com', compute_capability: capability, devices: 4 });
+const [AMPERE, ADA, HOPPER] = [generation('Ampere', '8.0'), generation('Ada Lovelace', '8.9'), generation('Hopper', '9.0')];
+
 export function tiers(change = {}) {
   const s24 = size('24 GB', 24152899584, 4, 3);
   const s40 = size('40 GB', 42144366592, 2, 1);
@@ -84,15 +87,15 @@ export function tiers(change = {}) {
     nodes: 5,
     any_gpu: { devices: 18, nodes: 4, free: 9, free_at_most: 9, out_of_service: 2, sizes: [s24, s40, s80] },
     tiers: [
-      tier('small-gpu', 'Small GPU', { devices: 4, free: 3, free_at_most: 3, sizes: [s24], products: [{ name: 'NVIDIA L4', devices: 4 }], architectures: ['Ada Lovelace'] }),
+      tier('small-gpu', 'Small GPU', { devices: 4, free: 3, free_at_most: 3, sizes: [s24], products: [{ name: 'NVIDIA L4', devices: 4 }], architectures: [ADA] }),
       tier('medium-gpu', 'Medium GPU', {
         devices: 2, free: 1, free_at_most: 1, sizes: [s40], price: price('1.10'),
-        products: [{ name: 'NVIDIA A100-SXM4-40GB', devices: 2 }], architectures: ['Ampere']
+        products: [{ name: 'NVIDIA A100-SXM4-40GB', devices: 2 }], architectures: [AMPERE]
       }),
       tier('high-memory-gpu', 'High-memory GPU', {
         devices: 12, nodes: 2, free: 5, free_at_most: 5, out_of_service: 2, sizes: [s80], price: price('2.90'),
         products: [{ name: 'NVIDIA H100 80GB HBM3', devices: 8 }, { name: 'NVIDIA A100-SXM4-80GB', devices: 4 }],
-        architectures: ['Ampere', 'Hopper']
+        architectures: [AMPERE, HOPPER]
       }),
       tier('gpu-slice', 'GPU slice', {
         device_kind: 'part', devices: 14, free: 6, free_at_most: 6, exclusive_parts: true,

@@ -168,7 +168,7 @@ export const FRAMES = {
   g2: { widths: [300], documents: { status: data.status({ state: 'no-devices', params: { driver: 'gpu.nvidia.com', nodes: 2 } }) } },
   g3: { widths: [300, 250], documents: { status: data.status({ state: 'forbidden' }) } },
   g4: { widths: [300], documents: { status: data.status({ state: 'no-cluster', cluster: null, namespace: null }) } },
-  g5: { widths: [300], documents: { status: data.status({ state: 'too-old', cluster: 'old-cluster', namespace: 'default' }) } },
+  g5: { widths: [300], documents: { status: data.status({ state: 'too-old', cluster: 'old-cluster', namespace: 'default', params: { server_version: 'v1.33.4', served: ['v1beta1'] } }) } },
   g6: { widths: [300], documents: { status: data.status({ state: 'unreachable', as_of: data.NOW }), sessions: [data.bertTrain] } },
   g7: { widths: [300], documents: { missing: true } },
   g8: {

@@ -88,6 +88,8 @@ export interface Status {
 /** What the admin lets people choose besides devices. */
 export interface Offers {
   images?: readonly string[];
+  /** Whether other images may be typed. */
+  any_image?: boolean;
   volumes?: readonly string[];
   defaults?: Requirement;
   longest_lease_seconds?: number | null;
@@ -112,8 +114,10 @@ export interface Price {
 export interface Architecture {
   name: string;
   devices: number;
-  vendor?: string | null;
-  compute_capability?: string | null;
+  /** The domain of its driver. */
+  vendor: string;
+  /** Where its devices state one and the same. */
+  compute_capability: string | null;
 }
 
 export type DeviceKind = 'gpu' | 'part' | 'tpu' | 'nic' | 'cpu' | 'other';
@@ -137,7 +141,7 @@ export interface Tier {
   exclusive_parts: boolean;
   sizes: readonly TierSize[];
   products: readonly { name: string; devices: number }[];
-  architectures?: readonly (string | Architecture)[];
+  architectures?: readonly Architecture[];
   profiles?: readonly string[];
   shareable?: boolean;
   most_on_one_node?: number | null;
@@ -149,11 +153,12 @@ export interface Tier {
 
 /** All GPU devices together, each counted once even if several tiers offer it. */
 export interface AnyGPU {
-  devices: number;
-  nodes: number;
+  devices: number | null;
+  nodes: number | null;
   free: number | null;
   free_at_most: number | null;
   out_of_service?: number;
+  most_on_one_node?: number | null;
   sizes: readonly TierSize[];
 }
 
@@ -168,9 +173,10 @@ export interface TierList {
   context: Context;
   visible: Visible;
   tiers: readonly Tier[];
-  any_gpu?: AnyGPU | null;
-  devices?: number;
-  nodes?: number;
+  any_gpu: AnyGPU | null;
+  /** Null without the right to see devices. */
+  devices: number | null;
+  nodes: number | null;
 }
 
 export interface Reason {
@@ -258,7 +264,9 @@ export interface Plan {
   nodes: readonly PlanNode[];
   nodes_left_out: number;
   reasons: readonly Reason[];
+  /** At most fifty, you first, then those with most devices. */
   holders: readonly Holder[];
+  holders_left_out?: number;
   relaxations: readonly Relaxation[];
   charges: Params;
   findings: readonly Finding[];

@@ -3,7 +3,6 @@
 import type { Plan, TierList } from '../api/types';
 import { wireBytes } from '../format/sizes';
 import { likelyDevice } from './plan';
-import { anyGPU } from './tiers';
 
 export interface SizeHint {
   readonly device: string;
@@ -26,7 +25,7 @@ export function rightSizeHint(plan: Plan, tiers: TierList | null): SizeHint | nu
     return null;
   }
   const chosen = plan.requirement?.tier;
-  const sizes = chosen ? (tiers.tiers.find(tier => tier.name === chosen)?.sizes ?? []) : (anyGPU(tiers)?.sizes ?? []);
+  const sizes = chosen ? (tiers.tiers.find(tier => tier.name === chosen)?.sizes ?? []) : (tiers.any_gpu?.sizes ?? []);
   const smaller = sizes.some(
     size => size.max_bytes >= asked && (labelBytes(size.label) ?? size.min_bytes) < likely && (size.free ?? 0) > 0
   );

@@ -1,7 +1,6 @@
 /** The rows of the tier list and the columns of the memory scale, counted from what the server says exists. */
 
-import type { AnyGPU, Architecture, Requirement, Tier, TierList, TierSize } from '../api/types';
-import { CAPABILITIES } from '../format/capabilities';
+import type { AnyGPU, Requirement, Tier, TierList, TierSize } from '../api/types';
 import { wireBytes } from '../format/sizes';
 
 /** Tiers shown before "All 14 tiers". */
@@ -80,38 +79,6 @@ export function isTierFree(tiers: TierList | null, requirement: Requirement | nu
   return (tier?.free ?? 0) > 0;
 }
 
-/** All GPUs together: the server counts each once; without its count, the largest tier of each size stands in. */
-export function anyGPU(list: TierList): AnyGPU | null {
-  const tiers = list.tiers.filter(tier => !tier.hidden && isGPUTier(tier));
-  if (!tiers.length) {
-    return null;
-  }
-  if (list.any_gpu) {
-    return list.any_gpu;
-  }
-  const sizes = new Map<string, TierSize>();
-  for (const size of tiers.flatMap(tier => tier.sizes)) {
-    const known = sizes.get(size.label);
-    if (!known || size.devices > known.devices) {
-      sizes.set(size.label, size);
-    }
-  }
-  const all = [...sizes.values()].sort((a, b) => a.min_bytes - b.min_bytes);
-  const sum = (pick: (size: TierSize) => number | null): number | null =>
-    all.reduce<number | null>((total, size) => {
-      const value = pick(size);
-      return total === null || value === null ? null : total + value;
-    }, 0);
-  return {
-    devices: sum(size => size.devices) ?? 0,
-    nodes: Math.max(...tiers.map(tier => tier.nodes ?? 0)),
-    free: sum(size => size.free),
-    free_at_most: sum(size => size.free_at_most ?? size.free),
-    out_of_service: sum(size => size.out_of_service ?? 0) ?? 0,
-    sizes: all
-  };
-}
-
 interface Limits {
   least: number;
   most: number;
@@ -175,13 +142,13 @@ export function anyRow(any: AnyGPU, requirement: Requirement): TierRow {
   return {
     tier: null,
     name: null,
-    devices: any.devices,
+    devices: any.devices ?? 0,
     free: any.free,
     freeAtMost: any.free_at_most,
     exclusive: false,
     sizes: any.sizes,
     note: any.sizes.every(size => size.max_bytes < limits.least) ? 'too-small' : null,
-    cells: cells(any.devices, free, any.out_of_service ?? 0, any.sizes, limits)
+    cells: cells(any.devices ?? 0, free, any.out_of_service ?? 0, any.sizes, limits)
   };
 }
 
@@ -190,8 +157,7 @@ export function columns(list: TierList, requirement: Requirement): Column[] {
   const limits = limitsOf(requirement);
   const chosen = requirement.tier ?? null;
   const tiers = list.tiers.filter(tier => !tier.hidden && tier.sizes.length);
-  const any = anyGPU(list);
-  const own = chosen === null ? (any?.sizes ?? []) : (tiers.find(tier => tier.name === chosen)?.sizes ?? []);
+  const own = chosen === null ? (list.any_gpu?.sizes ?? []) : (tiers.find(tier => tier.name === chosen)?.sizes ?? []);
   const byLabel = new Map<string, Column>();
   const add = (size: TierSize, exclusive: boolean, offered: boolean): void => {
     const before = byLabel.get(size.label);
@@ -244,11 +210,6 @@ export interface GenerationChoice {
   readonly capability: string | null;
 }
 
-/** A driver states the capability per device, the list of tiers only the generation's name. */
-function capabilityOf(name: string): string | null {
-  return CAPABILITIES.find(([, generation]) => generation.toLowerCase() === name.toLowerCase())?.[0] ?? null;
-}
-
 /** Generations to choose from within a tier, oldest first where their capability says so. */
 export function generations(list: TierList, tierName: string | null): GenerationChoice[] {
   const tiers = list.tiers.filter(
@@ -256,12 +217,8 @@ export function generations(list: TierList, tierName: string | null): Generation
   );
   const found = new Map<string, { capability: string | null; vendor: string }>();
   for (const tier of tiers) {
-    for (const entry of tier.architectures ?? []) {
-      const item: Architecture = typeof entry === 'string' ? { name: entry, devices: 0 } : entry;
-      found.set(item.name, {
-        capability: item.compute_capability ?? capabilityOf(item.name),
-        vendor: item.vendor ?? tier.drivers.join()
-      });
+    for (const { name, compute_capability: capability, vendor } of tier.architectures ?? []) {
+      found.set(name, { capability, vendor });
     }
   }
   const oneVendor = new Set([...found.values()].map(item => item.vendor)).size === 1;

@@ -4,7 +4,6 @@ import type { JupyterFrontEnd, JupyterFrontEndPlugin } from '@jupyterlab/applica
 import { ILauncher } from '@jupyterlab/launcher';
 
 import { IGPUSessions } from '../tokens';
-import { anyGPU } from '../model/tiers';
 import { CommandIDs } from '../widgets/commandids';
 import { draIcon, draIconUrl } from '../widgets/icons';
 
@@ -19,7 +18,7 @@ export const launcherPlugin: JupyterFrontEndPlugin<void> = {
     const { trans } = actions.speech;
     const free = (): string | null => {
       const { tiers } = workbench.cluster.state.value;
-      const any = tiers ? anyGPU(tiers) : null;
+      const any = tiers?.any_gpu ?? null;
       const n = any?.free ?? any?.free_at_most ?? null;
       return n === null ? null : trans._n('%1 free', '%1 free', n, n);
     };

@@ -252,7 +252,7 @@ export function dockProps(context: DockContext, callbacks: Callbacks): DockProps
       line: holderWords(speech, withOwnFacts(holder, context), context.now),
       initial: initial(holder.session ?? '')
     })),
-    moreHolders: Math.max(0, holders.length - FEW_HOLDERS),
+    moreHolders: Math.max(0, holders.length - FEW_HOLDERS) + (holders.length ? (plan.holders_left_out ?? 0) : 0),
     changes: shownChanges,
     moreChanges: offered.length - shownChanges.length,
     changesTitle:

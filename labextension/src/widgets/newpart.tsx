@@ -29,7 +29,6 @@ import {
 } from '../model/draft';
 import { answerOf, sortChanges } from '../model/plan';
 import {
-  anyGPU,
   anyRow,
   columns,
   columnWire,
@@ -47,7 +46,7 @@ function TierPart({ bench, tiers, trans }: Parts & { tiers: TierList }): ReactEl
   const draft = bench.draft.value;
   const { requirement } = draft;
   const { rows, other, cols } = useMemo(() => {
-    const any = anyGPU(tiers);
+    const any = tiers.any_gpu;
     const offered = offeredTiers(tiers);
     return {
       rows: [...(any ? [anyRow(any, requirement)] : []), ...offered.main.map(tier => tierRow(tier, requirement))],
@@ -132,7 +131,7 @@ function OptionsPart({ bench, actions, trans, tiers }: Parts & { tiers: TierList
         profiles={[...new Set(gpus.flatMap(tier => tier.profiles ?? []))]}
         others={gpus.filter(tier => tier.device_kind !== 'nic' && tier.device_kind !== 'cpu')}
         images={offers?.images ?? []}
-        mostOnOneNode={chosen?.most_on_one_node ?? null}
+        mostOnOneNode={(chosen ?? (requirement.tier ? null : tiers.any_gpu))?.most_on_one_node ?? null}
         problems={problems}
         tierName={actions.tierName}
         onChange={change => bench.edit(item => patch(item, change))}

@@ -88,16 +88,23 @@ export function stateProps(bench: Workbench, actions: Actions, menus: Menus): St
         ]
       };
     case 'too-old': {
-      const version = typeof params['api_version'] === 'string' ? params['api_version'] : 'resource.k8s.io/v1beta1';
+      const served = Array.isArray(params['served']) ? params['served'].map(String) : [];
+      const version = served.map(name => `resource.k8s.io/${name.replace(/^.*\//, '')}`).join(', ');
       return {
         icon: 'old',
         head: trans.__('This cluster is too old'),
-        body: sentence(
-          trans.__(
-            'It offers devices through {version}. Sessions need v1, which comes with Kubernetes 1.34. Manifests can be checked and moved to v1 here.'
-          ),
-          { version }
-        ),
+        body: version
+          ? sentence(
+              trans.__(
+                'It offers devices through {version}. Sessions need v1, which comes with Kubernetes 1.34. Manifests can be checked and moved to v1 here.'
+              ),
+              { version }
+            )
+          : sentence(
+              trans.__(
+                'It does not offer devices at all. Sessions need resource.k8s.io/v1, which comes with Kubernetes 1.34. Manifests can be checked and moved to v1 here.'
+              )
+            ),
         actions: [check, { text: trans.__('Check a manifest …'), onPress: () => actions.checkManifest() }]
       };
     }

@@ -1,6 +1,6 @@
 /** Small answers of the server part for tests; each a whole object that a test changes where it matters. */
 
-import type { Plan, Session, Status, Tier, TierList, TierSize } from '../../src/api/types';
+import type { AnyGPU, Plan, Session, Status, Tier, TierList, TierSize } from '../../src/api/types';
 
 export const NOW = Date.parse('2026-11-30T12:03:04Z');
 
@@ -57,13 +57,25 @@ export const SLICE = tier('slice', {
 export const TPU = tier('tpu', { device_kind: 'tpu', devices: 8, free: 8 });
 export const NIC = tier('nic', { device_kind: 'nic' });
 
+export const ANY: AnyGPU = {
+  devices: 18,
+  nodes: 4,
+  free: 9,
+  free_at_most: 9,
+  out_of_service: 2,
+  sizes: [SMALL, MEDIUM, LARGE].flatMap(item => item.sizes)
+};
+
 export function tierList(tiers: readonly Tier[] = [SMALL, MEDIUM, LARGE, SLICE, TPU, NIC]): TierList {
   return {
     kind: 'TierList',
     version: 1,
     context: { cluster: 'dgx-lab', namespace: 'team-a' },
     visible: { slices: true, claims: 'namespace' },
-    tiers
+    tiers,
+    any_gpu: ANY,
+    devices: 48,
+    nodes: 5
   };
 }
 

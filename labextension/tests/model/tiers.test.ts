@@ -1,14 +1,6 @@
-import {
-  anyGPU,
-  anyRow,
-  columns,
-  generations,
-  offeredTiers,
-  sortTiers,
-  thumbIndex,
-  tierRow
-} from '../../src/model/tiers';
-import { LARGE, MEDIUM, NIC, size, SLICE, SMALL, tier, tierList, TPU } from '../data/answers';
+import type { Architecture } from '../../src/api/types';
+import { anyRow, columns, generations, offeredTiers, sortTiers, thumbIndex, tierRow } from '../../src/model/tiers';
+import { ANY, LARGE, MEDIUM, NIC, size, SLICE, SMALL, tier, tierList, TPU } from '../data/answers';
 
 const names = (list: readonly { name: string | null }[]): (string | null)[] => list.map(item => item.name);
 
@@ -27,17 +19,6 @@ test('companions and unnamed classes beside named ones stay folded; hidden ones 
   expect(names(offeredTiers(tierList([unnamed])).main)).toEqual(['gpu.nvidia.com']);
 });
 
-test('all GPUs together count each size once though two classes offer it', () => {
-  const all = tier('gpu.nvidia.com', { devices: 18, sizes: [...SMALL.sizes, ...MEDIUM.sizes, ...LARGE.sizes] });
-  expect(anyGPU(tierList([SMALL, MEDIUM, LARGE, all, SLICE]))).toMatchObject({ devices: 18, free: 9 });
-  expect(anyGPU(tierList([TPU, SLICE]))).toBeNull();
-});
-
-test('the server’s own count of all GPUs wins', () => {
-  const given = { devices: 7, nodes: 2, free: 1, free_at_most: 1, sizes: SMALL.sizes };
-  expect(anyGPU({ ...tierList(), any_gpu: given })).toBe(given);
-});
-
 test('a tier below the asked memory is too small, above the limit too large', () => {
   expect(tierRow(SMALL, { vram: '40GB' }).note).toBe('too-small');
   expect(tierRow(LARGE, { max_vram: '40GB' }).note).toBe('too-large');
@@ -46,8 +27,7 @@ test('a tier below the asked memory is too small, above the limit too large', ()
 });
 
 test('cells count every device once: fitting, free, taken, out of service', () => {
-  const any = anyGPU(tierList());
-  const row = anyRow({ ...any!, out_of_service: 2 }, { vram: '40GB' });
+  const row = anyRow(ANY, { vram: '40GB' });
   expect(row.cells).toEqual({ fits: 6, free: 3, taken: 7, out: 2 });
 });
 
@@ -82,11 +62,24 @@ test('the thumb stands at the next size that has what is asked', () => {
 });
 
 test('"or newer" is offered only where one vendor is', () => {
-  const nvidia = tier('a', { sizes: [size('80 GB', 85e9, 1, 1)], architectures: ['Hopper', 'Ampere'] });
+  const generation = (name: string, vendor: string, level: string | null): Architecture => ({
+    name,
+    vendor,
+    compute_capability: level,
+    devices: 1
+  });
+  const nvidia = tier('a', {
+    sizes: [size('80 GB', 85e9, 1, 1)],
+    architectures: [generation('Hopper', 'nvidia.com', '9.0'), generation('Ampere', 'nvidia.com', '8.0')]
+  });
   expect(generations(tierList([nvidia]), null)).toEqual([
     { name: 'Ampere', capability: '8.0' },
     { name: 'Hopper', capability: '9.0' }
   ]);
-  const amd = tier('b', { drivers: ['gpu.amd.com'], sizes: [size('192 GB', 192e9, 1, 1)], architectures: ['CDNA3'] });
+  const amd = tier('b', {
+    drivers: ['gpu.amd.com'],
+    sizes: [size('192 GB', 192e9, 1, 1)],
+    architectures: [generation('CDNA3', 'amd.com', null)]
+  });
   expect(generations(tierList([nvidia, amd]), null).every(item => item.capability === null)).toBe(true);
 });
