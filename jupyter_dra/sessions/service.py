@@ -581,5 +581,3 @@ def _kernel(session: LiveSession, kernel_id: str | None) -> LiveKernel:
     if kernel is None:
         raise NotFoundError(f"The session {session.id} has no kernel {kernel_id or 'yet'}.")
     return kernel
-
-
