@@ -14,7 +14,6 @@ from ..claims import Requirement
 from ..cluster import KubeClient, ServerVersion, rights
 from ..errors import ConflictError, DRAError, NotFoundError, SessionEnded
 from . import custody, life
-from .allowance import limits_of
 from .beginning import check, named_claim, new_kernel, new_session, terms_of
 from .charging import charge_of, charge_of_claim
 from .endings import reason
@@ -204,11 +203,6 @@ class Sessions:
         return await self._registry.record(await self._context(), session_id)
 
     # --- launching ---
-
-    @on_loop
-    async def limits(self, wish: Requirement | None) -> dict[str, Any]:
-        """What policy and limits say of a wish before it is launched; see `allowance.limits_of`."""
-        return await limits_of(await self._context(), self._registry, wish)
 
     @on_loop
     async def launch(
@@ -504,6 +498,7 @@ class Sessions:
         session.changed("lease")
         return session.record()
 
+    async def _spread_lease(self, ctx: Context, session: LiveSession) -> None:
     @on_loop
     async def share(self, session_id: str, users: Iterable[str]) -> SessionRecord:
         """Let exactly these users join the session; see `sharing.share`."""
@@ -512,7 +507,6 @@ class Sessions:
         await share(ctx, session, users)
         return session.record()
 
-    async def _spread_lease(self, ctx: Context, session: LiveSession) -> None:
         """Tell the lease to everybody; podsides of an earlier process are connected to first."""
         for kernel in [k for k in session.kernels if not k.gone and k.reason is None]:
             if session.adopted and kernel.task is None:
@@ -581,3 +575,5 @@ def _kernel(session: LiveSession, kernel_id: str | None) -> LiveKernel:
     if kernel is None:
         raise NotFoundError(f"The session {session.id} has no kernel {kernel_id or 'yet'}.")
     return kernel
+
+

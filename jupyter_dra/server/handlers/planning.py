@@ -21,12 +21,9 @@ class PlanHandler(DRAHandler):
         wanted: Any = body["claim"] if "claim" in body else Requirement.from_dict(body["requirement"])
         detail, everything = body.get("detail", "full"), bool(body.get("all_nodes"))
         admin, budget = self.board.admin_tiers, self.board.plan_budget_ms
-        limits = await self.board.sessions.limits(wanted if isinstance(wanted, Requirement) else None)
 
         def plan(inventory: Any) -> Any:
-            made = inventory.plan(
-                wanted, namespace, detail, budget, limits=limits, all_nodes=everything, tiers=admin
-            )
+            made = inventory.plan(wanted, namespace, detail, budget, all_nodes=everything, tiers=admin)
             return made.as_dict()
 
         document = await self.while_connected(self.board.ask(plan))
