@@ -11,7 +11,7 @@ from traitlets import Dict, Int, List, TraitError, Unicode, Union, validate
 
 from ..claims import Requirement, build_claim, to_magic, to_python, to_yaml
 from ..errors import DRAError
-from .pickerform import ANY, PickerForm, memory_sizes, tier_option
+from .pickerform import ANY, PickerForm, memory_sizes, offered, tier_option
 from .plain import visible, visible_lines
 from .verdicts import head_of, sentence_of
 
@@ -122,12 +122,12 @@ class DRAPicker(ipywidgets.VBox):  # type: ignore[misc]
         def show(done: Future[list[dict[str, Any]]]) -> None:
             if done.cancelled() or done.exception() is not None:
                 return
-            named = [tier for tier in done.result() if not tier["hidden"]]
-            self._offered = [(tier_option(tier), tier["name"]) for tier in named]
+            tiers = offered(done.result())
+            self._offered = [(tier_option(tier), tier["name"]) for tier in tiers]
             self._show_tier()
             self._showing = True
             try:
-                self._form.show_sizes(memory_sizes(named))
+                self._form.show_sizes(memory_sizes(tiers))
             finally:
                 self._showing = False
             self._show_size()

@@ -6,6 +6,7 @@ text goes into labels and options, which show text and never markup.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -19,11 +20,36 @@ _WIDE = Layout(width="100%")
 _COLUMN = Layout(flex="1 1 300px", min_width="0")
 
 
+# Kinds that are chosen for themselves, in the order of the list; companions such as network cards are not.
+_KINDS = ("gpu", "part", "tpu", "other")
+
+
+def offered(tiers: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """What the list shows: named tiers where there are any, whole devices by memory first, then parts, then others."""
+    shown = [tier for tier in tiers if not tier["hidden"] and tier["device_kind"] in _KINDS]
+    named = [tier for tier in shown if tier["display_name"]]
+
+    def place(tier: Mapping[str, Any]) -> tuple[int, int]:
+        sizes = [size["min_bytes"] for size in tier.get("sizes") or []]
+        return _KINDS.index(tier["device_kind"]), max(sizes or [0])
+
+    return sorted(named or shown, key=place)
+
+
+def _short(product: str) -> str:
+    """``NVIDIA A100-SXM4-80GB`` is an A100; a name without such a model word stays whole."""
+    words = [
+        word for word in re.split(r"[\s\-_/]+", product) if not re.fullmatch(r"(?i)\d+\s*(GB|GIB|G)", word)
+    ]
+    model = next((word for word in words if re.fullmatch(r"[A-Za-z]{1,4}\d+[A-Za-z]*", word)), None)
+    return visible(model or product, 40)
+
+
 def tier_option(tier: Mapping[str, Any]) -> str:
     """Two lines: the name with what is free, then what it is. Front ends without our style show them as one."""
     facts = [
         _sizes(tier),
-        ", ".join(visible(one["name"], 40) for one in (tier.get("products") or [])[:2]),
+        ", ".join(dict.fromkeys(_short(one["name"]) for one in (tier.get("products") or [])[:3])),
         _price(tier.get("price")),
     ]
     name = visible(tier["display_name"] or tier["name"], 60)

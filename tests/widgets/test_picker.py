@@ -8,7 +8,7 @@ from typing import Any
 from jupyter_dra.claims import Requirement
 from jupyter_dra.widgets import DRAPicker
 from jupyter_dra.widgets.picker import FIELDS, MORE
-from jupyter_dra.widgets.pickerform import PickerForm, memory_sizes, tier_option
+from jupyter_dra.widgets.pickerform import PickerForm, memory_sizes, offered, tier_option
 from jupyter_dra.widgets.verdicts import head_of, sentence_of
 
 
@@ -23,13 +23,19 @@ def test_every_requirement_field_can_be_given_by_code_and_shows_in_the_words() -
     assert "--align numaNode" in picker._form.magic.value
 
 
-def offered(name: str, *sizes: tuple[str, int, int], **more: Any) -> dict[str, Any]:
+def tier(name: str, *sizes: tuple[str, int, int], **more: Any) -> dict[str, Any]:
     listed = [
         {"label": label, "min_bytes": int(label.split()[0]) * 10**9, "devices": devices, "free": free}
         for label, devices, free in sizes
     ]
     devices, free = sum(one[1] for one in sizes), sum(one[2] for one in sizes)
-    facts = {"display_name": name, "products": [{"name": "NVIDIA H100", "devices": devices}], "price": None}
+    facts = {
+        "display_name": name,
+        "hidden": False,
+        "device_kind": "gpu",
+        "products": [{"name": "NVIDIA H100", "devices": devices}],
+        "price": None,
+    }
     return {
         "name": name,
         "sizes": listed,
@@ -44,18 +50,29 @@ def offered(name: str, *sizes: tuple[str, int, int], **more: Any) -> dict[str, A
 def test_a_tier_says_what_is_free_and_what_it_is() -> None:
     price = {"amount": "2.90", "currency": "EUR", "per": "hour"}
     assert (
-        tier_option(offered("Large", ("80 GB", 12, 5), price=price))
-        == "Large · 5 of 12 free\n80 GB · NVIDIA H100 · 2.90 EUR/h"
+        tier_option(tier("Large", ("80 GB", 12, 5), price=price))
+        == "Large · 5 of 12 free\n80 GB · H100 · 2.90 EUR/h"
     )
-    assert tier_option(offered("Large", ("80 GB", 12, 5), free=None)).startswith(
-        "Large · at most 5 of 12 free"
-    )
-    parts = offered("Parts", ("5 GB", 14, 6), ("20 GB", 2, 1), exclusive_parts=True)
-    assert tier_option(parts) == "Parts · up to 7 free\n5–20 GB · NVIDIA H100"
+    assert tier_option(tier("Large", ("80 GB", 12, 5), free=None)).startswith("Large · at most 5 of 12 free")
+    parts = tier("Parts", ("5 GB", 14, 6), ("20 GB", 2, 1), exclusive_parts=True)
+    assert tier_option(parts) == "Parts · up to 7 free\n5–20 GB · H100"
+
+
+def test_named_tiers_stand_by_memory_parts_after_them_and_companions_not_at_all() -> None:
+    tiers = [
+        tier("slices", ("20 GB", 2, 1), device_kind="part"),
+        tier("large", ("80 GB", 12, 5)),
+        tier("gpu.nvidia.com", ("80 GB", 16, 6), display_name=None),
+        tier("small", ("24 GB", 4, 3)),
+        tier("cards", device_kind="nic"),
+        tier("secret", ("80 GB", 1, 1), hidden=True),
+    ]
+    assert [one["name"] for one in offered(tiers)] == ["small", "large", "slices"]
+    assert [one["name"] for one in offered(tiers[2:3])] == ["gpu.nvidia.com"]
 
 
 def test_a_size_in_two_tiers_is_one_column_and_sizes_stand_in_order() -> None:
-    tiers = [offered("a", ("80 GB", 12, 5)), offered("b", ("24 GB", 4, 3), ("80 GB", 4, 1))]
+    tiers = [tier("a", ("80 GB", 12, 5)), tier("b", ("24 GB", 4, 3), ("80 GB", 4, 1))]
     assert memory_sizes(tiers) == [("24 GB", 4, 3), ("80 GB", 12, 5)]
     form = PickerForm()
     form.show_sizes(memory_sizes(tiers))
