@@ -498,7 +498,6 @@ class Sessions:
         session.changed("lease")
         return session.record()
 
-    async def _spread_lease(self, ctx: Context, session: LiveSession) -> None:
     @on_loop
     async def share(self, session_id: str, users: Iterable[str]) -> SessionRecord:
         """Let exactly these users join the session; see `sharing.share`."""
@@ -507,6 +506,7 @@ class Sessions:
         await share(ctx, session, users)
         return session.record()
 
+    async def _spread_lease(self, ctx: Context, session: LiveSession) -> None:
         """Tell the lease to everybody; podsides of an earlier process are connected to first."""
         for kernel in [k for k in session.kernels if not k.gone and k.reason is None]:
             if session.adopted and kernel.task is None:
