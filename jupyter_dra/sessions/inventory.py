@@ -63,6 +63,11 @@ class InventoryFeed:
         return self._loaded
 
     @property
+    def sees_slices(self) -> bool:
+        """Whether a device that no slice publishes is really published by nobody."""
+        return self._loaded and bool(self.rights.get("read_slices"))
+
+    @property
     def visibility(self) -> dict[str, Any]:
         """What the user's rights let us see; ``claims`` is all, namespace or none."""
         if self.rights.get("read_all_claims"):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from .endings import Reason, hopeless_event, hopeless_start, reason, reason_of_pod
@@ -24,6 +24,7 @@ class Progress:
     devices: tuple[DeviceRecord, ...] = ()
     failure: Reason | None = None
     waiting_text: str | None = None
+    no_scale_up: str | None = None
     gate: Gate | None = None
     node_ready: bool = True
     params: Mapping[str, Any] = field(default_factory=dict)
@@ -62,24 +63,73 @@ def progress(
     failure = reason_of_pod(pod) or hopeless_start(pod, events)
     if failure is None and pod["metadata"].get("deletionTimestamp"):
         failure = reason("pod-deleted")
-    waiting_text = None
+    waiting_text = no_scale_up = None
     for event in events:
         failure = failure or hopeless_event(event)
+        if event.get("reason") in _SCALING:
+            told = _SCALING[event["reason"]]
+            no_scale_up = str(event.get("message") or "")[:1000] if told else None
         if event.get("reason") in ("FailedScheduling", "FailedMount", "FailedPrepareDynamicResources"):
             waiting_text = str(event.get("message") or "")[:1000]
     states = status.get("containerStatuses") or [{}]
     running = bool((states[0].get("state") or {}).get("running"))
+    waiting_text = _held_up(states[0]) or waiting_text
     return Progress(
         allocated=allocated,
         scheduled=bool(node),
         running=running and bool(status.get("podIP")),
         node=node,
         devices=devices,
-        failure=failure,
+        failure=_of_device(failure, devices, node),
         waiting_text=waiting_text,
+        no_scale_up=no_scale_up,
         gate=gate_of(pod, events),
         node_ready=not (running and _says_no(status, "Ready")),
     )
+
+
+_SCALING = {"TriggeredScaleUp": False, "NotTriggerScaleUp": True, "FailedScaleUp": True}
+"""Events of a cluster autoscaler, and whether they say that no node will come; the last one counts."""
+
+
+def _of_device(failure: Reason | None, devices: tuple[DeviceRecord, ...], node: str | None) -> Reason | None:
+    """A failed preparation with the devices of the driver that the kubelet's text names."""
+    if failure is None or failure.code != "prepare-failed":
+        return failure
+    named = [one for one in devices if one.driver in (failure.detail or "")]
+    if not named:
+        return failure
+    what = ", ".join(one.device for one in named)
+    message = (
+        f"The device {what} (driver {named[0].driver}) could not be prepared on {node or named[0].node}."
+    )
+    return replace(failure, message=message)
+
+
+def vanished(devices: Iterable[DeviceRecord]) -> Reason | None:
+    """Why a pod cannot start whose devices no slice publishes any more: their driver is gone; None while all are there.
+
+    Only where slices can be seen; the caller gives a driver that restarts some seconds.
+    """
+    lost = [one for one in devices if not one.facts]
+    if not lost:
+        return None
+    first = lost[0]
+    found = reason("prepare-failed", device=first.device, driver=first.driver, node=first.node)
+    message = (
+        f"The driver {first.driver} publishes {first.device} of {first.node or first.pool} no more; "
+        "the pod cannot start there."
+    )
+    return replace(found, message=message, next_step="Start again: another node may work.")
+
+
+def _held_up(container: Mapping[str, Any]) -> str | None:
+    """What the node says holds its container up; None while that only takes its time."""
+    waiting = (container.get("state") or {}).get("waiting") or {}
+    name, text = waiting.get("reason"), str(waiting.get("message") or "")
+    if name in (None, "ContainerCreating", "PodInitializing"):
+        return None
+    return f"{name}: {text}"[:1000] if text else str(name)
 
 
 def _says_no(status: Mapping[str, Any], condition: str) -> bool:

@@ -1,0 +1,134 @@
+"""What pod, claim and events say of a launch that does not come along."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from jupyter_dra.claims import labels
+from jupyter_dra.sessions.progress import progress, vanished
+from jupyter_dra.sessions.record import DeviceRecord
+from tests.sessions.place import Place, end_of
+from tests.sessions.test_launch import H100
+
+PENDING = {
+    "metadata": {"name": "s-0", "uid": "1"},
+    "spec": {"nodeName": "node-a"},
+    "status": {"phase": "Pending"},
+}
+
+
+def event(why: str, message: str, count: int = 1) -> dict[str, Any]:
+    return {"reason": why, "message": message, "count": count}
+
+
+def claim(*devices: tuple[str, str]) -> dict[str, Any]:
+    results = [
+        {"request": "r", "driver": driver, "pool": "node-a", "device": name} for driver, name in devices
+    ]
+    return {"metadata": {"name": "s"}, "status": {"allocation": {"devices": {"results": results}}}}
+
+
+def test_a_failed_preparation_names_device_driver_and_node() -> None:
+    held = claim(("gpu.example.com", "gpu-0"), ("nic.example.net", "nic-0"))
+    told = event("FailedPrepareDynamicResources", "claim s: plugin nic.example.net: link is down", count=3)
+    failure = progress(PENDING, held, [told]).failure
+    assert failure is not None
+    assert failure.code == "prepare-failed"
+    assert failure.message == "The device nic-0 (driver nic.example.net) could not be prepared on node-a."
+    assert "link is down" in (failure.detail or "")
+
+
+@pytest.mark.parametrize(
+    ("told", "hopeless"),
+    [
+        ([], None),
+        ([event("TriggeredScaleUp", "gpu-pool 0->1")], None),
+        ([event("NotTriggerScaleUp", "max size reached")], "max size reached"),
+        ([event("TriggeredScaleUp", "0->1"), event("FailedScaleUp", "quota exceeded")], "quota exceeded"),
+        ([event("FailedScaleUp", "quota exceeded"), event("TriggeredScaleUp", "0->1")], None),
+    ],
+)
+def test_the_last_word_of_the_autoscaler_counts(told: list[dict[str, Any]], hopeless: str | None) -> None:
+    assert progress(PENDING, claim(), told).no_scale_up == hopeless
+
+
+def device(name: str, **facts: Any) -> DeviceRecord:
+    return DeviceRecord("r", "gpu.example.com", "node-a", name, node="node-a", facts=facts)
+
+
+def test_a_reserved_device_that_nobody_publishes_any_more_is_a_driver_that_is_gone() -> None:
+    assert vanished([device("gpu-0", product="H100")]) is None
+    assert vanished([]) is None
+    lost = vanished([device("gpu-0", product="H100"), device("gpu-1")])
+    assert lost is not None
+    assert lost.code == "prepare-failed"
+    assert "gpu.example.com publishes gpu-1 of node-a no more" in lost.message
+
+
+def device_class(name: str, driver: str, **notes: str) -> dict[str, Any]:
+    annotations = {labels.PREFIX + key.replace("_", "-"): value for key, value in notes.items()}
+    return {
+        "apiVersion": "resource.k8s.io/v1",
+        "kind": "DeviceClass",
+        "metadata": {"name": name, "annotations": annotations},
+        "spec": {"selectors": [{"cel": {"expression": f'device.driver == "{driver}"'}}]},
+    }
+
+
+CLASSES = "/apis/resource.k8s.io/v1/deviceclasses"
+
+
+def test_a_tier_whose_nodes_cannot_be_started_ends_the_wait_with_the_autoscalers_words(place: Place) -> None:
+    place.cluster.request("POST", CLASSES, device_class("far", "far.example.com", scales_from_zero="true"))
+    service = place.service()
+    try:
+        record = service.loop.call(service.launch({"tier": "far"}, wait=600))
+        pod = place.cluster.wait(lambda: place.cluster.get("pods", f"{record.id}-0", place.namespace))
+        assert service.loop.call(service.get(record.id)).state in ("waiting", "starting"), "a node may come"
+        body = {
+            "apiVersion": "v1",
+            "kind": "Event",
+            "metadata": {"name": "no-node", "namespace": place.namespace},
+            "involvedObject": {
+                "kind": "Pod",
+                "namespace": place.namespace,
+                "name": f"{record.id}-0",
+                "uid": pod["metadata"]["uid"],
+            },
+            "reason": "NotTriggerScaleUp",
+            "message": "pod didn't trigger scale-up: 1 max node group size reached",
+            "type": "Normal",
+        }
+        place.cluster.request("POST", f"/api/v1/namespaces/{place.namespace}/events", body)
+        ended = end_of(service, record.id)
+        assert ended.code == "impossible"
+        assert "max node group size reached" in ended.message
+    finally:
+        place.cluster.request("DELETE", f"{CLASSES}/far")
+
+
+def test_two_notebooks_that_name_one_new_claim_both_run_on_its_device(place: Place) -> None:
+    exactly = {"deviceClassName": "gpu.nvidia.com"}
+    body = {
+        "apiVersion": "resource.k8s.io/v1",
+        "kind": "ResourceClaim",
+        "metadata": {"name": "single-gpu"},
+        "spec": {"devices": {"requests": [{"name": "gpu", "exactly": exactly}]}},
+    }
+    path = f"/apis/resource.k8s.io/v1/namespaces/{place.namespace}/resourceclaims"
+    place.cluster.request("POST", path, body)
+    service = place.service()
+    wish = {"claim": "single-gpu", **{key: value for key, value in H100.items() if key != "tier"}}
+    begun = [service.loop.call(service.launch(wish, notebook=f"{name}.ipynb")) for name in ("one", "two")]
+    for record in begun:
+        service.loop.call(service.ready(record.id), 60)
+    now = [service.loop.call(service.get(record.id)) for record in begun]
+    assert now[0].devices[0].device == now[1].devices[0].device
+    assert now[0].kernels[0].pod != now[1].kernels[0].pod
+    for record in begun:
+        service.loop.call(service.stop(record.id))
+        end_of(service, record.id)
+    assert place.objects()["claims"] == ["single-gpu"], "a user's claim is never deleted"
+    place.cluster.request("DELETE", f"{path}/single-gpu")
