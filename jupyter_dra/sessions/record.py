@@ -81,7 +81,17 @@ class DeviceRecord:
             "label": self.label,
             "share": dict(self.share) if self.share else None,
             "predicted": self.predicted,
+            "device_kind": self.facts.get("device_kind"),
+            "profile": self.profile,
         }
+
+    @property
+    def profile(self) -> str | None:
+        """The published name of a fixed part, such as ``2g.10gb``; None for a whole device."""
+        for name, value in (self.facts.get("attributes") or {}).items():
+            if name.rpartition("/")[2] == "profile" and isinstance(value, Mapping):
+                return value.get("string")
+        return None
 
 
 @dataclass(frozen=True, slots=True)

@@ -305,6 +305,8 @@ export interface SessionDevice {
   share: Share | null;
   predicted: boolean | null;
   device_kind?: DeviceKind | null;
+  /** The published name of a fixed part: "2g.10gb". */
+  profile?: string | null;
   simulated?: boolean;
 }
 

@@ -8,12 +8,16 @@ import { parseSize, sizeLabel } from './sizes';
 import type { Speech } from './speech';
 import { fill, plain } from './text';
 
+/** The name of a fixed part; null for a whole device. */
+export function profileOf(device: SessionDevice): string | null {
+  return device.profile ?? device.share?.profile ?? null;
+}
+
 /** "H100 80 GB", "A100 40 GB, part 2g.10gb". */
 export function deviceLabel(speech: Speech, device: SessionDevice): string {
   const label = device.label ?? device.device;
-  return device.share?.profile
-    ? fill(speech.trans.__('{device}, part {profile}'), { device: label, profile: device.share.profile })
-    : label;
+  const profile = profileOf(device);
+  return profile ? fill(speech.trans.__('{device}, part {profile}'), { device: label, profile }) : label;
 }
 
 /** Messages 33 to 38: what stands between the ones on a device. */
@@ -21,7 +25,7 @@ export function sharingWords(speech: Speech, session: Session): string {
   const { trans } = speech;
   const share = session.devices[0]?.share ?? session.requirement?.share;
   const notebooks = session.kernels.length;
-  if (share?.profile) {
+  if (share?.profile || (session.devices[0] && profileOf(session.devices[0]))) {
     return trans.__('A fixed part (MIG). Own memory and own compute, kept apart by the card.');
   }
   if (share?.strategy === 'time-slicing') {
@@ -109,7 +113,7 @@ export function devicesLine(speech: Speech, session: Session): string {
   }
   const node = first.node ?? first.pool;
   if (session.devices.length === 1) {
-    const parts = [deviceLabel(speech, first), node, first.share?.profile ? null : first.device];
+    const parts = [deviceLabel(speech, first), node, profileOf(first) ? null : first.device];
     return parts.filter(Boolean).join(' · ');
   }
   const same = session.devices.every(device => device.label === first.label);
