@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from ..planner import DevicePicture, Inventory
     from ..sessions.ports import SessionEvent
     from ..sessions.service import Sessions
+    from .activity import ActivityNote
     from .app import DRAExtension
     from .attachments import Attachments
     from .keeping import Keeping
@@ -59,6 +60,7 @@ class Board:
         self._inventory_followed = False
         self._loop: asyncio.AbstractEventLoop | None = None
         self._keeping: Keeping | None = None
+        self._activity: ActivityNote | None = None
         self._picture: DevicePicture | None = None
         self._local: tuple[float, dict[str, Any] | None] = (0.0, None)
 
@@ -87,6 +89,7 @@ class Board:
             )
             self._ends.append(self._sessions.subscribe(self._session_changed))
             self._follow_kernels()
+            self._note_activity()
         return self._sessions
 
     @property
@@ -161,6 +164,16 @@ class Board:
 
             self._keeping = Keeping(self._server, ledger_of_this_user(), self._expected)
             self._keeping.listen()
+
+    def _note_activity(self) -> None:
+        from .activity import ActivityNote
+
+        if self._activity is None:
+            settings = self._server.web_app.settings
+            self._activity = ActivityNote(
+                settings, lambda: self._sessions is not None and self._sessions.busy
+            )
+        self._activity.start()
 
     def _is_ours(self, kernel_id: str) -> bool:
         """Whether a kernel of this server runs on a session."""
@@ -405,6 +418,8 @@ class Board:
         """Cancel launches, end or keep sessions as configured, close connections."""
         if self._flush is not None:
             self._flush.cancel()
+        if self._activity is not None:
+            self._activity.stop()
         if self._keeping is not None:
             await self._keeping.close(keep=self._app.keep_on_stop)
         await self._drop_sessions(keep=None)

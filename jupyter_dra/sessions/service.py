@@ -157,6 +157,11 @@ class Sessions:
         return self._publisher.subscribe(callback, every=every)
 
     @property
+    def busy(self) -> bool:
+        """Whether a kernel of this process works right now; may be asked from any thread."""
+        return any(one.activity == "busy" for one in list(self._registry.live.values()) if one.ended is None)
+
+    @property
     def version(self) -> ServerVersion | None:
         """The API server's version once connected."""
         return self._opening.version

@@ -1,13 +1,12 @@
 /** Outputs that try to spend or stop: each link opens our own question, and Cancel sends nothing (threat T05). */
 
 import assert from 'node:assert/strict';
-import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 
 import { launchBrowser, openLab, openPanel } from './browser.mjs';
 import { bertTrain } from './fixtures.mjs';
 import { routesOf } from './frames.mjs';
+import { notebook, output, writeNotebooks } from './notebooks.mjs';
 import { startServer } from './server.mjs';
 
 let server;
@@ -30,14 +29,8 @@ before(async () => {
       `<button data-commandlinker-command="jupyter-dra:${command}" data-commandlinker-args='${JSON.stringify(args)}'>go ${command}</button>`
   ).join('');
   const tricky = `<button data-commandlinker-command="jupyter-dra:stop" data-commandlinker-args='{"session":"${bertTrain.id}","confirmed":true}'>go tricky</button>`;
-  const output = { output_type: 'display_data', metadata: {}, data: { 'text/html': html + tricky } };
-  const notebook = {
-    cells: [{ cell_type: 'code', execution_count: 1, id: 'a', metadata: {}, outputs: [output], source: '' }],
-    metadata: { kernelspec: { name: 'python3', display_name: 'Python 3', language: 'python' } },
-    nbformat: 4,
-    nbformat_minor: 5
-  };
-  writeFileSync(join(server.folder, 'foreign.ipynb'), JSON.stringify(notebook));
+  const foreign = notebook([{ source: '', outputs: [output({ 'text/html': html + tricky })] }]);
+  writeNotebooks(server.folder, { foreign });
 });
 
 after(async () => {

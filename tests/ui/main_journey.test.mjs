@@ -3,14 +3,16 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 
-import { axeFindings, launchBrowser, openLab, openPanel } from './browser.mjs';
+import { axeFindings, launchBrowser, newLab, openLab, openPanel, runCommand } from './browser.mjs';
+import { writeNotebooks } from './notebooks.mjs';
 import { startServer } from './server.mjs';
 
 let server;
 let browser;
 
 before(async () => {
-  server = await startServer({ devices: ['dgx-h100'] });
+  server = await startServer({ devices: ['default'] });
+  writeNotebooks(server.folder);
   browser = await launchBrowser();
 });
 
@@ -31,20 +33,26 @@ async function nothingLeft() {
 }
 
 test('80 GB from the sidebar: verdict, claim, launch, card of the very device, stop, nothing left', async () => {
-  const { page, problems, close } = await openLab(browser, server);
+  const lab = await newLab(browser, server);
+  const { page, problems, close } = lab;
   page.setDefaultTimeout(30_000);
+  await lab.open('analysis.ipynb');
+  await page.locator('.dra-Place', { hasText: 'here' }).waitFor();
   const panel = await openPanel(page, 300);
   await panel.getByText('you hold no device').waitFor();
+  await panel.locator('.dra-Target', { hasText: 'analysis.ipynb' }).waitFor();
   await panel.locator('.dra-Verdict-head', { hasText: 'Fits now' }).waitFor();
 
   await panel.getByRole('textbox', { name: 'at least' }).fill('80 GB');
-  await panel.locator('.dra-Verdict-body', { hasText: /devices on \d node.*Likely an? H100 80 GB/ }).waitFor();
-  await panel.getByRole('button', { name: /^Claim/ }).click();
+  await panel.locator('.dra-Verdict-body', { hasText: /devices on \d node.*Likely an? [AH]100 80 GB/ }).waitFor();
+  await panel.locator('.dra-Tier', { hasText: 'Small GPU' }).getByText('too small').waitFor();
+  assert.equal(await panel.locator('.dra-Cell.dra-mod-fits').first().isVisible(), true);
+  await panel.getByRole('button', { name: /^Claim valid, \d+ lines/ }).click();
   await panel.getByText('compareTo').first().waitFor();
   const yaml = await panel.getByRole('tabpanel').innerText();
   assert.match(yaml, /80G/);
   await panel.getByRole('tab', { name: 'Python' }).click();
-  await panel.getByText(/vram=["']80GB["']/).waitFor();
+  await panel.getByText('Requirement(vram="80GB")').waitFor();
   await panel.getByRole('button', { name: /^Claim/ }).click();
 
   await panel.getByRole('textbox', { name: 'at least' }).press('Control+Enter');
@@ -52,27 +60,33 @@ test('80 GB from the sidebar: verdict, claim, launch, card of the very device, s
   const focused = await page.evaluate(() => document.activeElement?.className ?? '');
   assert.match(focused, /dra-Card-title/);
 
-  await page.waitForSelector('.jp-NotebookPanel');
-  const place = page.getByRole('button', { name: /^Runs: .*gpu-\d.*H100 80 GB/ });
+  const place = page.getByRole('button', { name: /^Runs: .*gpu-\d.*[AH]100 80 GB/ });
   await place.waitFor();
-  const device = /gpu-\d+/.exec(await place.innerText())[0];
-  assert.match(await page.locator('.dra-StatusItem').innerText(), new RegExp(`H100 80 GB · ${device}`));
+  const [, device, label] = /(gpu-\d+) · ([AH]100 80 GB)/.exec(await place.innerText());
+  await page.locator('.dra-StatusItem', { hasText: `${label} · ${device}` }).waitFor();
+  assert.equal(await page.locator('.Toastify__toast').count(), 0, 'its notebook is in view: nothing to tell');
 
   await page.locator('.jp-Notebook .jp-CodeCell .cm-content').first().click();
   await page.keyboard.type('%load_ext jupyter_dra\n%dra');
   await page.keyboard.press('Shift+Enter');
   const card = page.locator('.dra-Out').first();
-  await card.locator('.dra-Out-title', { hasText: 'NVIDIA H100 80GB HBM3' }).waitFor();
+  await card.locator('.dra-Out-title', { hasText: /NVIDIA [AH]100/ }).waitFor();
   assert.match(await card.innerText(), new RegExp(device));
   await card.getByText(/^All \d+ attributes$/).waitFor();
-  assert.deepEqual(await axeFindings(page, '#jupyter-dra-panel'), []);
-  assert.deepEqual(await axeFindings(page, '.dra-Out'), []);
+  await card.getByRole('button', { name: /^Stop analysis/ }).waitFor();
+  for (const theme of ['Dark', 'Light']) {
+    await runCommand(page, 'apputils:change-theme', { theme: `JupyterLab ${theme}` });
+    await page.waitForFunction(light => document.body.dataset.jpThemeLight === light, String(theme === 'Light'));
+    assert.deepEqual(await axeFindings(page, '#jupyter-dra-panel'), [], theme);
+    assert.deepEqual(await axeFindings(page, '.dra-Out'), [], theme);
+  }
 
   await panel.getByRole('button', { name: /^Stop (?!and)/ }).first().click();
   const dialog = page.locator('.jp-Dialog');
   await dialog.getByText(/Variables of 1 notebook are lost; files are kept\./).waitFor();
   await dialog.getByRole('button', { name: 'Stop and give back' }).click();
   await panel.getByText(/stopped \d\d:\d\d/).waitFor();
+  await card.getByText('The session was stopped').waitFor();
   await page.waitForFunction(() => !document.querySelector('.dra-StatusItem')?.textContent?.includes('gpu-'));
   await nothingLeft();
   assert.deepEqual(problems, []);

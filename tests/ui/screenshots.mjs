@@ -3,11 +3,14 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 
+import { axeFindings, launchBrowser, newLab, openPanel } from './browser.mjs';
 import { cardNotebooks } from './cardframes.mjs';
-import { axeFindings, launchBrowser, newLab, openPanel, runCommand } from './browser.mjs';
 import { NOW } from './fixtures.mjs';
-import { FRAMES, routesOf } from './frames.mjs';
+import { cutOff, showFrame, shownPart } from './framepage.mjs';
+import { FRAMES } from './frames.mjs';
+import { hubPictures } from './hubframes.mjs';
 import { writeNotebooks } from './notebooks.mjs';
+import { pickerPictures } from './pickerframes.mjs';
 import { pseudoCatalogue } from './pseudo.mjs';
 import { cardBundles, startServer } from './server.mjs';
 
@@ -18,38 +21,24 @@ const themes = words.includes('--light') ? [false] : words.includes('--dark') ? 
 const axe = words.includes('--axe');
 const catalogue = words.includes('--pseudo') ? pseudoCatalogue() : null;
 const wanted = words.filter(word => !word.startsWith('--'));
+const isWanted = name => !wanted.length || wanted.some(word => name === word || name.startsWith(`${word}-`));
 mkdirSync(out, { recursive: true });
 
-/** Texts wider than their place, but for those that may be cut: file names, folded values, place labels. */
-function cutOff(page) {
-  return page.evaluate(() => {
-    const may = '.dra-Bar-name, .dra-Section-summary, .dra-Fold-summary, .dra-Target-name, .dra-Kernels-name, .dra-Field, .dra-Spoken';
-    return [...document.querySelectorAll('.dra-Panel *')]
-      .filter(node => node.childElementCount === 0 && node.textContent.trim() && !node.closest(may) && !node.closest('svg'))
-      .filter(node => {
-        const panel = document.querySelector('.dra-Panel').getBoundingClientRect();
-        const box = node.getBoundingClientRect();
-        return box.width > 0 && (box.right > panel.right + 1 || node.scrollWidth > node.clientWidth + 1) && getComputedStyle(node).display !== 'inline';
-      })
-      .map(node => `cut: ${node.className} ${node.textContent.slice(0, 60)}`);
-  });
+function save(shown, name, dark) {
+  return shown.screenshot({ path: join(out, `${name}-${dark ? 'dark' : 'light'}.png`) });
 }
 
-async function pictures(lab, server, name, frame, dark) {
+/** Takes a frame at its widths; returns the number of lines it had to print about it. */
+async function pictures(lab, name, frame, dark) {
   const { page, problems } = lab;
-  lab.routes = routesOf(frame.documents);
-  await page.setViewportSize({ width: frame.window ?? 1100, height: frame.height ?? 900 });
-  await lab.open(frame.notebook);
+  // The steps name things in English: a translated page is looked at as it opens.
+  await showFrame(lab, frame, { steps: !catalogue });
   let bad = 0;
-  for (const [turn, width] of frame.widths.entries()) {
-    const panel = await openPanel(page, width);
-    if (!turn) {
-      await prepare(page, panel, frame);
-    }
+  for (const width of frame.widths) {
+    await openPanel(page, width);
     await page.mouse.move(1000, 300);
     await page.waitForTimeout(frame.settle ?? 500);
-    const shown = frame.of ? page.locator(frame.of).first() : panel;
-    await shown.screenshot({ path: join(out, `${name}-${width}-${dark ? 'dark' : 'light'}.png`) });
+    await save(shownPart(page, frame), `${name}-${width}`, dark);
     const cut = catalogue ? await cutOff(page) : [];
     const findings = axe ? await axeFindings(page, frame.of ?? '#jupyter-dra-panel') : [];
     const lines = [...problems.splice(0), ...cut, ...findings];
@@ -59,17 +48,8 @@ async function pictures(lab, server, name, frame, dark) {
   return bad;
 }
 
-async function prepare(page, panel, frame) {
-  if (frame.request) {
-    await runCommand(page, 'jupyter-dra:open', { requirement: frame.request });
-    await panel.locator('.dra-Verdict:not([aria-busy])').waitFor();
-  }
-  // The steps name things in English: a translated page is looked at as it opens.
-  await (catalogue ? null : frame.steps?.(panel, page));
-}
-
-const server = await startServer();
 const cards = cardNotebooks(cardBundles);
+const server = await startServer();
 writeNotebooks(server.folder, cards);
 server.trust(...Object.keys(cards).map(name => `${name}.ipynb`));
 const browser = await launchBrowser();
@@ -77,18 +57,21 @@ let bad = 0;
 try {
   for (const dark of themes) {
     const lab = await newLab(browser, server, { dark, catalogue, fixedTime: NOW });
-    for (const [name, frame] of Object.entries(FRAMES)) {
-      if (wanted.length && !wanted.some(word => name === word || name.startsWith(`${word}-`))) {
-        continue;
-      }
+    for (const [name, frame] of Object.entries(FRAMES).filter(([name]) => isWanted(name))) {
       try {
-        bad += await pictures(lab, server, name, frame, dark);
+        bad += await pictures(lab, name, frame, dark);
       } catch (error) {
         bad += 1;
         console.log(`${name} ${dark ? 'dark' : 'light'}: ${error.message.split('\n').slice(0, 4).join(' | ')}`);
       }
     }
     await lab.close();
+    if (isWanted('l1') || isWanted('l2')) {
+      await hubPictures(browser, dark, (shown, name) => save(shown, name, dark));
+    }
+  }
+  if (!catalogue && (isWanted('m1') || isWanted('m2'))) {
+    await pickerPictures(browser, themes, save);
   }
 } finally {
   await browser.close();

@@ -1,11 +1,10 @@
 /** A second notebook on the same device, on a real server and local cluster (journey B). */
 
 import assert from 'node:assert/strict';
-import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 
-import { launchBrowser, openLab, openPanel } from './browser.mjs';
+import { launchBrowser, openLab, openPanel, runCommand } from './browser.mjs';
+import { writeNotebooks } from './notebooks.mjs';
 import { startServer } from './server.mjs';
 
 let server;
@@ -14,15 +13,7 @@ let browser;
 before(async () => {
   server = await startServer({ devices: ['dgx-h100'] });
   browser = await launchBrowser();
-  for (const name of ['train', 'eval']) {
-    const notebook = {
-      cells: [{ cell_type: 'code', execution_count: null, id: 'a', metadata: {}, outputs: [], source: '' }],
-      metadata: { kernelspec: { name: 'python3', display_name: 'Python 3', language: 'python' } },
-      nbformat: 4,
-      nbformat_minor: 5
-    };
-    writeFileSync(join(server.folder, `${name}.ipynb`), JSON.stringify(notebook));
-  }
+  writeNotebooks(server.folder);
 });
 
 after(async () => {
@@ -70,10 +61,34 @@ test('all taken: join the own session, both notebooks on one device, the last on
   await panel.getByText('They share all of its memory; nothing keeps them apart.').waitFor();
   assert.equal(await panel.locator('.dra-Kernels > li').count(), 2);
 
-  await page.locator('.jp-NotebookPanel:not(.lm-mod-hidden) .jp-CodeCell .cm-content').first().click();
-  await page.keyboard.type('kept = 6 * 7; kept');
-  await page.keyboard.press('Shift+Enter');
-  await page.locator('.jp-NotebookPanel:not(.lm-mod-hidden) .jp-OutputArea-output', { hasText: '42' }).waitFor();
+  const code = page.locator('.jp-NotebookPanel:not(.lm-mod-hidden) .jp-CodeCell .cm-content').first();
+  const run = async (text, answer) => {
+    await code.click();
+    await page.keyboard.press('Control+a');
+    await page.keyboard.type(text);
+    await page.keyboard.press('Control+Enter');
+    await page
+      .locator('.jp-NotebookPanel:not(.lm-mod-hidden) .jp-OutputArea-output', { hasText: answer })
+      .waitFor();
+  };
+  await run('kept = 6 * 7; kept', '42');
+
+  // The first notebook goes: the session stays for the second, on the same devices.
+  await page.locator('.lm-TabBar-tab', { hasText: 'train.ipynb' }).click();
+  await runCommand(page, 'notebook:shutdown-kernel');
+  await panel.locator('.dra-Kernels > li').nth(1).waitFor({ state: 'detached' });
+  assert.equal(JSON.parse(server.dra('sessions', '-o', 'json').out).sessions.filter(one => one.state === 'running').length, 1);
+  await page.locator('.lm-TabBar-tab', { hasText: 'eval.ipynb' }).click();
+  await place(page, '8 devices').waitFor();
+  await run('kept + 1', '43');
+  const held = () => JSON.parse(server.dra('sessions', '-o', 'json').out).sessions[0].devices.map(one => one.device);
+  const before = held();
+  const restarted = runCommand(page, 'notebook:restart-kernel');
+  await page.locator('.jp-Dialog').getByRole('button', { name: 'Restart' }).click();
+  await restarted;
+  await run("'kept' in dir()", 'False');
+  assert.deepEqual(held(), before);
+
   await panel.getByRole('button', { name: /^Stop train/ }).click();
   await dialog.getByText(/Stop train\?/).waitFor();
   await dialog.getByRole('button', { name: 'Stop and give back' }).click();

@@ -6,9 +6,9 @@ import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-const ROOT = resolve(dirname(fileURLToPath(import.meta.url)), '../..');
+export const ROOT = resolve(dirname(fileURLToPath(import.meta.url)), '../..');
 
-function python() {
+export function python() {
   return process.env.PYTHON ?? join(ROOT, '.venv/bin/python');
 }
 
