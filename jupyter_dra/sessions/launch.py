@@ -14,7 +14,7 @@ from .endings import CODES, Reason, reason, reason_of_error
 from .lease_notes import tell_lease
 from .live import LiveKernel, LiveSession, Made
 from .making import Context, make_claim, make_pod, pod_facts, remember, set_owners
-from .progress import Progress, claim_name_of, progress
+from .progress import Progress, claim_name_of, progress, vanished
 from .queues import QueueNews
 from .record import DeviceRecord, Wait, iso
 
@@ -22,7 +22,12 @@ log = logging.getLogger(__name__)
 
 _DIAL_FIRST, _DIAL_MOST = 0.01, 0.5
 _PLAN_PAUSE = 1.0
+SCHEDULER = "scheduler"
+"""Code of a reason to wait where nothing could be planned: the message is the scheduler's."""
 _UNSEEN = 5.0
+_LOOK_PAUSE = 5.0
+_VANISHED = 15.0
+"""Seconds a driver may take to publish a reserved device again before the launch is given up."""
 
 
 class Failed(Exception):
@@ -134,6 +139,7 @@ async def wait_running(ctx: Context, session: LiveSession, kernel: LiveKernel, *
     seen: set[str] = set()
     started = ctx.clock()
     news = QueueNews(ctx.client, session.namespace)
+    lost_at: float | None = None
     while True:
         session.touched.clear()
         now = look(ctx, session, kernel, seen)
@@ -146,20 +152,31 @@ async def wait_running(ctx: Context, session: LiveSession, kernel: LiveKernel, *
             raise Failed(now.failure)
         if now.running:
             return
+        lost = vanished(now.devices) if ctx.inventory.sees_slices else None
+        lost_at = None if lost is None else lost_at or ctx.clock()
+        if lost is not None and lost_at is not None and ctx.clock() - lost_at > _VANISHED:
+            raise Failed(lost)
         waits = not now.allocated and kernel.launch_until is None
         if waits:
             queue = await news.of(now.gate, iso(ctx.clock())) if now.gate else None
-            await _explain_wait(ctx, session, queue)
+            await _explain_wait(ctx, session, queue, now)
             left = _wait_limit(ctx, session, started) - ctx.clock()
         else:
             left = left_of_launch(ctx, kernel)
         if left <= 0:
             raise Failed(_too_late(session, now, waits=waits))
         try:
-            async with asyncio.timeout(min(left, _PLAN_PAUSE) if waits else left):
+            async with asyncio.timeout(min(left, _PLAN_PAUSE if waits else _LOOK_PAUSE)):
                 await session.touched.wait()
         except TimeoutError:
             await _confirm_unseen(ctx, session, kernel, seen, started)
+
+
+def _scales_from_zero(verdict: Mapping[str, Any]) -> bool:
+    """Whether the only hope is a node that the autoscaler starts."""
+    reasons = verdict["certainty"]["reasons"]
+    codes = {one["code"] if isinstance(one, dict) else one for one in reasons}
+    return verdict["verdict"] == "unknown" and "scales-from-zero" in codes
 
 
 def left_of_launch(ctx: Context, kernel: LiveKernel) -> float:
@@ -200,6 +217,8 @@ def _mark(ctx: Context, session: LiveSession, kernel: LiveKernel, now: Progress)
     if now.scheduled:
         session.done("scheduled", node=now.node)
         session.begin("image-pulled", image=kernel.image, last_seconds=ctx.image_times.last(kernel.image))
+    if now.allocated and not now.running:
+        session.explain(now.waiting_text)
     if now.running:
         _note_image(ctx, session, kernel)
         session.done("image-pulled")
@@ -212,16 +231,40 @@ def _note_image(ctx: Context, session: LiveSession, kernel: LiveKernel) -> None:
         ctx.image_times.note(kernel.image, ctx.clock() - step.started_at)
 
 
-async def _explain_wait(ctx: Context, session: LiveSession, queue: Mapping[str, Any] | None) -> None:
-    """Ask the planner why it waits, beside the queue that may decide; ends the wait when there is no hope."""
-    verdict = await ctx.inventory.verdict(session)
-    hopeless = verdict is not None and verdict["verdict"] == "impossible" and verdict["certainty"]["sure"]
-    if verdict is not None and hopeless and not session.force:
+def _refuse_hopeless(verdict: Mapping[str, Any], now: Progress) -> None:
+    """Raise Failed where waiting cannot help: nothing fits even when all is free, or no node can be started."""
+    if now.no_scale_up and _scales_from_zero(verdict):
+        found = reason("impossible", detail=now.no_scale_up)
+        raise Failed(
+            replace(
+                found,
+                message=f"No node of this tier can be started: {now.no_scale_up}",
+                next_step="Ask the administrator, or choose another tier.",
+            )
+        )
+    if verdict["verdict"] == "impossible" and verdict["certainty"]["sure"]:
         raise Failed(reason("impossible", reasons=verdict["reasons"]))
+
+
+async def _explain_wait(
+    ctx: Context, session: LiveSession, queue: Mapping[str, Any] | None, now: Progress
+) -> None:
+    """Say why it waits: the queue that may decide, the planner's reasons, else the scheduler's own words.
+
+    Ends the wait when there is no hope.
+    """
+    verdict = await ctx.inventory.verdict(session)
+    if verdict is not None and not session.force:
+        _refuse_hopeless(verdict, now)
     taken = verdict is not None and verdict["verdict"] in ("busy", "unknown")
-    if not taken and queue is None:
+    unplanned = verdict is None and now.waiting_text is not None
+    if not taken and not unplanned and queue is None:
         return
-    reasons = tuple(verdict["reasons"]) if verdict is not None and taken else ()
+    reasons: tuple[Mapping[str, Any], ...] = ()
+    if verdict is not None and taken:
+        reasons = tuple(verdict["reasons"])
+    elif unplanned:
+        reasons = ({"code": SCHEDULER, "devices": 0, "params": {}, "message": now.waiting_text},)
     change = ctx.inventory.next_change(verdict) if verdict is not None and taken else None
     since = session.wait.since if session.wait else ctx.clock()
     wait = Wait(since, session.wait_until, reasons, change, queue)

@@ -226,6 +226,13 @@ class LiveSession:
             started = step.started_at if step.started_at is not None else now
             self._step(replace(step, state="done", started_at=started, ended_at=now, params=merged))
 
+    def explain(self, text: str | None) -> None:
+        """What the cluster says holds up the step that is under way; None takes it back."""
+        for step in self.steps.values():
+            if step.state == "doing" and step.params.get("detail") != text:
+                rest = {key: value for key, value in step.params.items() if key != "detail"}
+                self._step(replace(step, params={**rest, "detail": text} if text else rest))
+
     def fail_step(self) -> None:
         """The step that is under way failed."""
         for step in self.steps.values():

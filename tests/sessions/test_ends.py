@@ -302,6 +302,25 @@ def test_a_missing_class_ends_the_wait_though_nothing_could_be_planned(
     check_end(place, service, session_id, "class-missing", told)
 
 
+def test_who_may_not_look_at_devices_waits_with_the_schedulers_own_words(place: Place) -> None:
+    service = place.service()
+    blind(service)
+    held = launched(service, {"claim": manifest("gpu.nvidia.com"), "host_memory": "400Mi"})
+    four = manifest("gpu.nvidia.com")
+    four["spec"]["devices"]["requests"][0]["exactly"]["count"] = 4
+    launched(service, {"claim": four, "host_memory": "400Mi"})
+    waiting = service.loop.call(service.launch({"claim": four, "host_memory": "400Mi"}, wait=60)).id
+
+    def reason() -> Any:
+        wait = service.loop.call(service.get(waiting)).wait
+        return wait and wait.reasons
+
+    (told,) = place.cluster.wait(reason, deadline=10)
+    assert told["code"] == "scheduler"
+    assert "cannot allocate all claims" in told["message"]
+    assert held != waiting
+
+
 def test_a_device_that_no_driver_can_prepare_ends_the_launch(
     place: Place, told: pytest.LogCaptureFixture
 ) -> None:
