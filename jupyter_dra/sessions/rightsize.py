@@ -30,9 +30,12 @@ def right_size(
     peak, total = fullest
     rows = list(tiers)
     paid = _amount(next((row for row in rows if held in (row["name"], row["device_class"])), None))
+    named = [
+        row for row in rows if row.get("display_name")
+    ] or rows  # the rest are folded away for users, too
     fitting = [
-        (size["min_bytes"], amount if amount is not None else Decimal(0), str(row["name"]), row, size)
-        for row in rows
+        (size["min_bytes"], amount is None, amount or Decimal(0), str(row["name"]), row, size)
+        for row in named
         if not row.get("hidden") and row.get("available", True) and row["device_kind"] == "gpu"
         for size in row["sizes"]
         if peak <= ROOM * size["min_bytes"] and size["max_bytes"] < total
@@ -41,7 +44,7 @@ def right_size(
     ]
     if not fitting:
         return None
-    _, _, name, row, size = min(fitting, key=lambda entry: entry[:3])
+    _, _, _, name, row, size = min(fitting, key=lambda entry: entry[:4])
     return {
         "peak_bytes": peak,
         "total_bytes": total,

@@ -63,6 +63,16 @@ def test_a_tier_tells_devices_sizes_products_price_and_limits() -> None:
     assert tier["most_on_one_node"] == 2
 
 
+def test_what_the_admin_says_of_single_tiers_is_what_the_list_says() -> None:
+    own = {"name": "lab", "device_class": "large", "price_per_hour": "1 EUR", "limits": {"idle": "10m"}}
+    listed = {row["name"]: row for row in lab().tiers([own])}
+    words = lab().tier_words(["large", "lab", "nobody"], [own])
+    assert set(words) == {"large", "lab"}
+    for name, told in words.items():
+        assert told == {key: listed[name][key] for key in told}
+    assert words["lab"]["limits"]["idle_seconds"] == 600
+
+
 def test_any_gpu_counts_each_device_once_that_a_visible_gpu_tier_offers() -> None:
     marked = h100("gpu-9", extra={"taints": [{"key": "k", "effect": "NoSchedule"}]})
     secret = device_class("secret", 'device.driver == "gpu.secret.com"', hidden="true")

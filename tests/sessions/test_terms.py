@@ -121,6 +121,19 @@ def test_the_hint_names_the_smallest_tier_that_would_have_held_the_peak() -> Non
     assert roomy["tier"] == "a100", "22 GiB would be filled to more than 85 %"
 
 
+def test_the_hint_names_a_tier_that_users_see_and_the_cheapest_of_equal_ones() -> None:
+    cheap = {"amount": "0.10", "currency": "EUR", "per": "hour"}
+    rows = [
+        tier("gpu.nvidia.com", "24 GB", 22 * GIB, 80 * GIB),
+        tier("dear", "24 GB", 22 * GIB, 22 * GIB, display_name="Dear"),
+        tier("cheap", "24 GB", 22 * GIB, 22 * GIB, display_name="Cheap", price=cheap),
+        tier("plain", "24 GB", 22 * GIB, 22 * GIB, price={**cheap, "amount": "0.01"}),
+    ]
+    hint = right_size(usage(9 * GIB), rows, held="h100")
+    assert hint is not None
+    assert hint["tier"] == "cheap"
+
+
 @pytest.mark.parametrize(
     ("told", "tiers"),
     [
