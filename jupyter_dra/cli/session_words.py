@@ -61,6 +61,36 @@ def clock(text: str, at: datetime) -> str:
     return moment.strftime("%H:%M" if moment.date() == at.date() else "%Y-%m-%d %H:%M")
 
 
+_CHOICES = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth")
+_PREDICTED: Mapping[bool | None, str] = {True: ", as predicted", False: ", another than predicted", None: ""}
+
+
+def device_lines(device: Mapping[str, Any]) -> Iterator[str]:
+    """What was given for a request, in the units it is published in, and what the driver says against it."""
+    request, choice = str(device["request"]).partition("/")[0], device.get("choice")
+    place = f" ({_CHOICES[choice - 1]} choice)" if choice and choice <= len(_CHOICES) else ""
+    words = [one for one in (device.get("label"), device.get("memory_published")) if one]
+    about = f" · {', '.join(clean(one) for one in words)}" if words else ""
+    yield (
+        f"{clean(request)}{place}: {clean(device['device'])} on {clean(device['node'] or '-')}{about}"
+        f"{_share(device)}{_PREDICTED[device.get('predicted')]}"
+    )
+    for condition in device.get("conditions") or ():
+        if condition["status"] != "True":
+            yield f"  {clean(condition['type'])}: {clean(condition['message'] or condition['reason'])}"
+
+
+def _share(device: Mapping[str, Any]) -> str:
+    consumed = (device.get("share") or {}).get("consumed") or {}
+    whole = device.get("memory_published")
+    words = [
+        f"{clean(name.rpartition('/')[2])} {clean(amount)}"
+        + (f" of {clean(whole)}" if whole and name.rpartition("/")[2] == "memory" else "")
+        for name, amount in consumed.items()
+    ]
+    return f" · share: {', '.join(words)}" if words else ""
+
+
 def lease_line(lease: Mapping[str, Any], at: datetime) -> str:
     """When the lease ends, how far it can be extended, and the idle limit."""
     words = f"ends at {clock(lease['ends_at'], at)}, {until(lease['ends_at'], at)}"

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from ..model.reading import items, mapping, text
 from .endings import Reason, hopeless_event, hopeless_start, reason, reason_of_pod
 from .queues import Gate, gate_of
 from .record import DeviceRecord
@@ -144,16 +145,51 @@ def devices_of(claim: Mapping[str, Any], describe: Labels | None = None) -> tupl
     """The devices a claim holds, in the allocator's order."""
     allocation = (claim.get("status") or {}).get("allocation") or {}
     node = node_of(allocation)
+    choices, told = _choices(claim), items(mapping(claim.get("status")).get("devices"))
     found = []
     for result in (allocation.get("devices") or {}).get("results") or []:
         key = (result["driver"], result["pool"], result["device"])
         label, facts = describe(*key) if describe else (None, {})
         consumed = result.get("consumedCapacity")
         share = {"id": result.get("shareID"), "consumed": consumed} if consumed else None
+        request = str(result.get("request", ""))
         found.append(
-            DeviceRecord(result.get("request", ""), *key, node=node, label=label, share=share, facts=facts)
+            DeviceRecord(
+                request,
+                *key,
+                node=node,
+                label=label,
+                share=share,
+                facts=facts,
+                choice=choices.get(request),
+                conditions=_conditions(told, key, result.get("shareID")),
+            )
         )
     return tuple(found)
+
+
+def _choices(claim: Mapping[str, Any]) -> dict[str, int]:
+    """Which choice ``request/alternative`` is, counted from 1."""
+    requests = items(mapping(mapping(claim.get("spec")).get("devices")).get("requests"))
+    return {
+        f"{text(one.get('name'))}/{text(alternative.get('name'))}": place
+        for one in requests
+        for place, alternative in enumerate(items(one.get("firstAvailable")), start=1)
+    }
+
+
+def _conditions(
+    told: list[Mapping[str, Any]], key: tuple[str, str, str], share_id: Any
+) -> tuple[Mapping[str, str], ...]:
+    """What the driver wrote about a device into the claim's status; foreign text, so only a little of it."""
+    names = ("type", "status", "reason", "message")
+    found = [
+        {name: text(condition.get(name))[:500] for name in names}
+        for one in told
+        if (one.get("driver"), one.get("pool"), one.get("device")) == key and one.get("shareID") == share_id
+        for condition in items(one.get("conditions"))
+    ]
+    return tuple(found[:8])
 
 
 def node_of(allocation: Mapping[str, Any]) -> str | None:

@@ -59,7 +59,10 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class DeviceRecord:
-    """One allocated device."""
+    """One allocated device.
+
+    ``choice`` counts from 1 where the request has alternatives; ``conditions`` are the driver's own words about it.
+    """
 
     request: str
     driver: str
@@ -70,6 +73,8 @@ class DeviceRecord:
     share: Mapping[str, Any] | None = None
     predicted: bool | None = None
     facts: Mapping[str, Any] = field(default_factory=dict)
+    choice: int | None = None
+    conditions: tuple[Mapping[str, str], ...] = ()
 
     def as_dict(self) -> dict[str, Any]:
         return {
@@ -83,6 +88,9 @@ class DeviceRecord:
             "predicted": self.predicted,
             "device_kind": self.facts.get("device_kind"),
             "profile": self.profile,
+            "memory_published": self.facts.get("memory_published"),
+            "choice": self.choice,
+            "conditions": [dict(one) for one in self.conditions],
         }
 
     @property

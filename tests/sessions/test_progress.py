@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from jupyter_dra.claims import labels
+from jupyter_dra.cli.session_words import device_lines
 from jupyter_dra.sessions.progress import progress, vanished
 from jupyter_dra.sessions.record import DeviceRecord
 from tests.sessions.place import Place, end_of
@@ -38,6 +39,39 @@ def test_a_failed_preparation_names_device_driver_and_node() -> None:
     assert failure.code == "prepare-failed"
     assert failure.message == "The device nic-0 (driver nic.example.net) could not be prepared on node-a."
     assert "link is down" in (failure.detail or "")
+
+
+def test_what_was_given_is_told_by_request_with_choice_share_and_the_drivers_words() -> None:
+    held = claim(("gpu.example.com", "gpu-3"), ("nic.example.net", "nic-0"))
+    first, second = held["status"]["allocation"]["devices"]["results"]
+    first.update(request="gpu/small", shareID="7a1f", consumedCapacity={"memory": "8Gi"})
+    second["request"] = "nic"
+    held["spec"] = {
+        "devices": {
+            "requests": [
+                {"name": "gpu", "firstAvailable": [{"name": "large"}, {"name": "small"}]},
+                {"name": "nic", "exactly": {}},
+            ]
+        }
+    }
+    condition = {"type": "Ready", "status": "False", "reason": "LinkDown", "message": "no carrier on port 1"}
+    held["status"]["devices"] = [
+        {"driver": "nic.example.net", "pool": "node-a", "device": "nic-0", "conditions": [condition]},
+        {"driver": "nic.example.net", "pool": "node-a", "device": "nic-1", "conditions": [condition]},
+    ]
+
+    def describe(driver: str, pool: str, name: str) -> tuple[str | None, dict[str, Any]]:
+        return ("SMALL", {"memory_published": "16Gi"}) if name == "gpu-3" else (None, {})
+
+    gpu, nic = progress(PENDING, held, describe=describe).devices
+    assert (gpu.choice, nic.choice) == (2, None)
+    assert nic.conditions == (condition,) and gpu.conditions == ()
+    lines = [line for one in (gpu, nic) for line in device_lines(one.as_dict())]
+    assert lines == [
+        "gpu (second choice): gpu-3 on - · SMALL, 16Gi · share: memory 8Gi of 16Gi",
+        "nic: nic-0 on -",
+        "  Ready: no carrier on port 1",
+    ]
 
 
 @pytest.mark.parametrize(

@@ -9,10 +9,11 @@ from typing import Any
 
 from .. import exits
 from ..options import add_cluster, add_output
-from ..output import clean, duration, gigabytes, show
+from ..output import clean, duration, show
 from ..session_words import (
     STEP_WORDS,
     cost_line,
+    device_lines,
     ended_line,
     hint_line,
     history_lines,
@@ -53,17 +54,7 @@ def _in_words(record: dict[str, Any]) -> str:
         + ("" if claim.get("made_by_us", True) else ", not ours"),
     ]
     for device in record["devices"]:
-        predicted = {True: ", as predicted", False: ", another than predicted", None: ""}[
-            device.get("predicted")
-        ]
-        memory = (
-            gigabytes(device.get("memory_bytes"))
-            if device.get("memory_bytes")
-            else clean(device["label"] or "")
-        )
-        lines.append(
-            f"Device      {clean(device['device'])} on {clean(device['node'])} · {memory}{predicted}"
-        )
+        lines += _under("Device", device_lines(device))
     for kernel in record["kernels"]:
         secured = "encrypted" if kernel["encrypted"] else "NOT ENCRYPTED"
         about = ", ".join(

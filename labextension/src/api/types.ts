@@ -307,6 +307,12 @@ export interface SessionDevice {
   device_kind?: DeviceKind | null;
   /** The published name of a fixed part: "2g.10gb". */
   profile?: string | null;
+  /** Memory as the driver publishes it: "81559Mi". */
+  memory_published?: string | null;
+  /** Which of the request's alternatives this is, counted from 1. */
+  choice?: number | null;
+  /** What the driver says about the device. */
+  conditions?: readonly { type: string; status: string; reason: string; message: string }[];
   simulated?: boolean;
 }
 
