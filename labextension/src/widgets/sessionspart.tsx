@@ -9,6 +9,7 @@ import { SessionCard } from '../components/session';
 import { count } from '../format/numbers';
 import { requirementLine } from '../format/requirement';
 import { fill } from '../format/text';
+import { inHeldOrder } from '../model/heldorder';
 import { extendBy, idleSeconds, isOf, isOver, sortSessions, warningOf } from '../model/sessions';
 import { isTierFree } from '../model/tiers';
 import type { Parts } from './parts';
@@ -19,7 +20,10 @@ export function SessionsPart({ bench, actions, menus, trans, fresh }: Parts): Re
   const memory = bench.remembered.state.value;
   const [stepsOf, setStepsOf] = useState<string | null>(null);
   const where = { path: current?.path ?? null, kernelId: current?.kernelId ?? null };
-  const sessions = sortSessions(bench.shown, where, now);
+  // Rows wait with changing places until pointer and focus have left them.
+  const [held, setHeld] = useState<readonly string[] | null>(null);
+  const sessions = inHeldOrder(sortSessions(bench.shown, where, now), session => session.id, held);
+  const hold = (): void => setHeld(before => before ?? sessions.map(session => session.id));
   const live = sessions.filter(session => !isOver(session));
   const ended = sessions.length - live.length;
   const here = sessions.find(session => session.state === 'running' && isOf(session, where));
@@ -46,56 +50,63 @@ export function SessionsPart({ bench, actions, menus, trans, fresh }: Parts): Re
       onToggle={() => bench.remembered.toggle('sessions')}
       className="dra-Sessions"
     >
-      {sessions.map(session =>
-        isOver(session) ? (
-          <EndedCard
-            key={session.id}
-            session={session}
-            now={now}
-            subtitle={subtitle(session)}
-            freeNow={isTierFree(cluster.state.value.tiers, session.requirement)}
-            onAgain={(item, way) => actions.again(item, way)}
-            onLog={item => actions.showLog(item)}
-            onDetails={item => actions.describe(item)}
-            onRemove={item => bench.sessions.forget(item.id)}
-          />
-        ) : (
-          <SessionCard
-            key={session.id}
-            session={session}
-            now={now}
-            unfolded={
-              session === here ||
-              sessions.length === 1 ||
-              warningOf(session, now)?.kind === 'lease' ||
-              menus.unfolded.has(session.id)
-            }
-            canUseHere={current !== null && session !== here}
-            freshlyReady={bench.isFreshlyReady(session)}
-            stepsOpen={stepsOf === session.id}
-            warning={warningOf(session, now)}
-            idle={idleSeconds(session, now)}
-            extendSeconds={extendBy(session)}
-            subtitle={subtitle(session)}
-            asOf={lost ? lost.since : null}
-            focus={fresh.id === session.id}
-            onFocused={() => fresh.set(null)}
-            onOpen={(item, notebook) => actions.open(item, notebook)}
-            onUseHere={item => actions.attachHere(item)}
-            onExtend={item => actions.extend(item)}
-            onStop={item => actions.stop(item)}
-            onCancel={item => actions.cancel(item)}
-            onLog={item => actions.showLog(item)}
-            onChange={item => {
-              bench.prefill(item.requirement ?? {});
-              bench.remembered.toggle('new', true);
-            }}
-            onHolders={() => bench.remembered.toggle('devices', true)}
-            onSteps={item => setStepsOf(stepsOf === item.id ? null : item.id)}
-            onMenu={(item, event) => menus.session(item, event.currentTarget)}
-          />
-        )
-      )}
+      <div
+        onPointerEnter={hold}
+        onFocus={hold}
+        onPointerLeave={event => event.currentTarget.contains(document.activeElement) || setHeld(null)}
+        onBlur={event => event.currentTarget.contains(event.relatedTarget) || setHeld(null)}
+      >
+        {sessions.map(session =>
+          isOver(session) ? (
+            <EndedCard
+              key={session.id}
+              session={session}
+              now={now}
+              subtitle={subtitle(session)}
+              freeNow={isTierFree(cluster.state.value.tiers, session.requirement)}
+              onAgain={(item, way) => actions.again(item, way)}
+              onLog={item => actions.showLog(item)}
+              onDetails={item => actions.describe(item)}
+              onRemove={item => bench.sessions.forget(item.id)}
+            />
+          ) : (
+            <SessionCard
+              key={session.id}
+              session={session}
+              now={now}
+              unfolded={
+                session === here ||
+                sessions.length === 1 ||
+                warningOf(session, now)?.kind === 'lease' ||
+                menus.unfolded.has(session.id)
+              }
+              canUseHere={current !== null && session !== here}
+              freshlyReady={bench.isFreshlyReady(session)}
+              stepsOpen={stepsOf === session.id}
+              warning={warningOf(session, now)}
+              idle={idleSeconds(session, now)}
+              extendSeconds={extendBy(session)}
+              subtitle={subtitle(session)}
+              asOf={lost ? lost.since : null}
+              focus={fresh.id === session.id}
+              onFocused={() => fresh.set(null)}
+              onOpen={(item, notebook) => actions.open(item, notebook)}
+              onUseHere={item => actions.attachHere(item)}
+              onExtend={item => actions.extend(item)}
+              onStop={item => actions.stop(item)}
+              onCancel={item => actions.cancel(item)}
+              onLog={item => actions.showLog(item)}
+              onChange={item => {
+                bench.prefill(item.requirement ?? {});
+                bench.remembered.toggle('new', true);
+              }}
+              onHolders={() => bench.remembered.toggle('devices', true)}
+              onSteps={item => setStepsOf(stepsOf === item.id ? null : item.id)}
+              onMenu={(item, event) => menus.session(item, event.currentTarget)}
+            />
+          )
+        )}
+      </div>
     </Section>
   );
 }
