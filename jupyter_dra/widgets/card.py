@@ -173,7 +173,9 @@ def notes_of(held: Mapping[str, Any], comparison: Mapping[str, Any] | None) -> l
             "This kernel sees {} devices but was given {}. The extra one ({}) may belong to someone else; "
             "do not use it.".format(comparison["sees"], comparison["given"], extra)
         )
-    if comparison and comparison["missing"]:
+    if comparison and comparison["given"] and not comparison["sees"]:
+        notes.append("No device reached the container: the claim is not on it.")
+    elif comparison and comparison["missing"]:
         missing = ", ".join(visible(uuid, 60) for uuid in comparison["missing"][:4])
         notes.append(f"This kernel was given {missing} but does not see it.")
     ending = ending_note(held.get("lease"), held.get("as_of"))
@@ -181,6 +183,9 @@ def notes_of(held: Mapping[str, Any], comparison: Mapping[str, Any] | None) -> l
         notes.append(ending)
     if any(device.get("simulated") for device in held.get("devices") or []):
         notes.append("Simulated device: nothing computes on it.")
+    else:
+        for library in held.get("blind") or []:
+            notes.append(f"The device is there, but {visible(library, 40)} was built without GPU support.")
     return notes
 
 

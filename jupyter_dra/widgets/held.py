@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -159,6 +160,14 @@ def compare(devices: list[dict[str, Any]], seen: Any) -> dict[str, Any] | None:
     }
 
 
+def blind_libraries(modules: Mapping[str, Any] | None = None) -> list[str]:
+    """Names of loaded libraries that were built without GPU support; nothing is imported for it."""
+    torch = (sys.modules if modules is None else modules).get("torch")
+    version = getattr(torch, "version", None)
+    built_for = [getattr(version, name, None) for name in ("cuda", "hip", "xpu")]
+    return ["torch"] if version is not None and not any(built_for) else []
+
+
 def collect(folder: str | None = None, root: str | None = None) -> dict[str, Any]:
     """Everything known inside this kernel, as one mapping: session, claim, devices, lease, usage, seen."""
     session = read_session(folder or run_folder())
@@ -179,6 +188,7 @@ def collect(folder: str | None = None, root: str | None = None) -> dict[str, Any
         "activity": told.get("activity") if isinstance(told.get("activity"), str) else None,
         "written_at": told.get("written_at"),
         "comparison": compare(devices, told.get("seen")),
+        "blind": blind_libraries(),
     }
 
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 from html.parser import HTMLParser
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from jupyter_dra.widgets.card import MIME, device_card, ending_note, usage_line
-from jupyter_dra.widgets.held import collect
+from jupyter_dra.widgets.held import blind_libraries, collect
 from jupyter_dra.widgets.plain import element, size, visible
 
 from .hostile import TEXTS, has_hidden, held
@@ -103,6 +104,27 @@ def test_a_device_that_was_not_given_is_warned_of(tmp_path: Path) -> None:
     assert card.data["card"] == "device"
     assert card.data["inside"] == {"sees": 1, "given": 1, "extra": None, "at": None}
     assert "sees 1 device, the same one" in card.text
+
+
+def test_a_container_that_no_device_reached_is_told_from_one_that_lacks_some(tmp_path: Path) -> None:
+    seen: dict[str, Any] = {"source": "nvml", "devices": []}
+    card = device_card(collect(pod(tmp_path, devices=[DEVICE], seen=seen), str(tmp_path)))
+    assert "No device reached the container: the claim is not on it." in card.data["notes"]
+    seen["devices"] = [{"uuid": "GPU-b", "name": "x"}]
+    card = device_card(collect(pod(tmp_path, devices=[DEVICE], seen=seen), str(tmp_path)))
+    assert "This kernel was given GPU-a but does not see it." in card.data["notes"]
+
+
+@pytest.mark.parametrize(("cuda", "blind"), [(None, True), ("13.0", False)])
+def test_a_library_without_gpu_support_is_named(tmp_path: Path, cuda: str | None, blind: bool) -> None:
+    torch = SimpleNamespace(version=SimpleNamespace(cuda=cuda, hip=None))
+    facts = {
+        **collect(pod(tmp_path, devices=[DEVICE]), str(tmp_path)),
+        "blind": blind_libraries({"torch": torch}),
+    }
+    words = "The device is there, but torch was built without GPU support."
+    assert (words in device_card(facts).data["notes"]) is blind
+    assert blind_libraries({}) == []
 
 
 def test_without_a_session_the_card_says_so_and_what_to_do(tmp_path: Path) -> None:
