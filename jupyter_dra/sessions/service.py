@@ -36,6 +36,7 @@ from .registry import Registry, unknown
 from .sharing import check_owner, share
 from .supervision import set_activity
 from .terms import extended, lease_of, with_defaults
+from .usage import idle_since, with_idle
 
 if TYPE_CHECKING:
     from ..planner import Detail, Wanted
@@ -180,7 +181,18 @@ class Sessions:
         """The plan of a requirement or claim, as the contract's object with ``context``."""
         ctx = await self._context()
         plan = await ctx.inventory.plan(x, namespace, detail=detail)
-        return {**plan, "context": self._opening.describe(ctx, namespace)}
+        holders = [with_idle(holder, self._idle()) for holder in plan.get("holders") or ()]
+        return {**plan, "holders": holders, "context": self._opening.describe(ctx, namespace)}
+
+    @on_loop
+    async def idle(self) -> dict[str, int]:
+        """How many seconds nothing uses each idle session that this process looks after."""
+        return self._idle()
+
+    def _idle(self) -> dict[str, int]:
+        now = self._clock()
+        since = {one.id: idle_since(one.kernels) for one in self._registry.living if one.state == "running"}
+        return {name: int(max(0, now - at)) for name, at in since.items() if at is not None}
 
     @on_loop
     async def context(self) -> dict[str, Any]:

@@ -69,6 +69,11 @@ def device_use(kernels: Iterable[Holder]) -> str:
     return UNUSED if verdicts == {UNUSED} else UNKNOWN
 
 
+def with_idle(holder: Mapping[str, Any], idle: Mapping[str, int]) -> dict[str, Any]:
+    """A holder of a device with how long nothing uses it, where that is a session we look after."""
+    return {**holder, "idle_seconds": idle.get(str(holder.get("session")), holder.get("idle_seconds"))}
+
+
 def idle_since(kernels: Iterable[Holder]) -> float | None:
     """Since when no kernel of the session was in use; None while one is."""
     moments = [kernel.idle_since for kernel in kernels if not kernel.gone]

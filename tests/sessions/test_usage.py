@@ -111,3 +111,17 @@ def test_the_last_figures_stay_with_an_ended_session(place: Place) -> None:
     service.loop.call(service.stop(session_id))
     service.loop.call(service.ended(session_id), 30)
     assert _usage(service, session_id)["peak_bytes"] > 0
+
+
+def test_who_asks_for_a_device_sees_how_long_their_own_idle_session_holds_one(place: Place) -> None:
+    service = place.service()
+    session_id = launched(service, {**H100, "count": 8})
+
+    def idle() -> int | None:
+        plan = service.loop.call(service.plan(H100, detail="full"))
+        holder = next(one for one in plan["holders"] if one["session"] == session_id)
+        found: int | None = holder["idle_seconds"]
+        return found
+
+    place.cluster.wait(lambda: (idle() or 0) >= 1, deadline=20)
+    assert service.loop.call(service.idle())[session_id] >= 1

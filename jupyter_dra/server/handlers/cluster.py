@@ -50,6 +50,8 @@ class DevicesHandler(DRAHandler):
             document = await self.board.ask(lambda inventory: self._columns(inventory, since))
         else:
             document = await self.board.ask(lambda inventory: self._list(inventory, tier, node, since, limit))
+            idle = await self.board.sessions.idle()
+            document["devices"] = [_with_idle(device, idle) for device in document["devices"]]
         _, visible = await self.board.revision()
         self.send({**document, "context": context, "visible": _seen(visible)})
 
@@ -74,6 +76,14 @@ class DevicesHandler(DRAHandler):
             document["since"] = since
             document["removed"] = [[id.driver, id.pool, id.device] for id in change.removed]
         return {**document, "devices": devices[:limit]}
+
+
+def _with_idle(device: dict[str, Any], idle: dict[str, int]) -> dict[str, Any]:
+    from ...sessions.usage import with_idle
+
+    if device["state"] not in ("yours", "shared"):
+        return device
+    return {**device, "holders": [with_idle(holder, idle) for holder in device["holders"]]}
 
 
 class WaitingHandler(DRAHandler):
