@@ -106,6 +106,10 @@ gpu-hours: $(VENV)/.test ## device hours of a week of notebook work, per server,
 screenshots: $(VENV)/.test ## pictures of the interface in light and dark, into ui-artifacts/
 	PATH="$(NODE_PATH)$(BIN):$$PATH" PYTHON=$(BIN)/python node tests/ui/screenshots.mjs --out ui-artifacts
 
+.PHONY: readme-pictures
+readme-pictures: $(VENV)/.test ## the README's pictures and the animation of the main journey, into docs/
+	PATH="$(NODE_PATH)$(BIN):$$PATH" PYTHON=$(BIN)/python node tests/ui/readme_pictures.mjs docs
+
 .PHONY: clean
 clean: ## remove everything that was built
 	rm -rf $(VENV) dist build jupyter_dra/labextension labextension/lib labextension/node_modules ui-artifacts
