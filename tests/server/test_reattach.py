@@ -8,13 +8,14 @@ import subprocess
 import sys
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
 from jupyter_dra.errors import ClusterError, ConflictError, NotFoundError, SessionEnded
 from jupyter_dra.server.ledger import Entry, Ledger
 from jupyter_dra.server.reattach import Reattachment
+from jupyter_dra.sessions import Sessions
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="needs file locks")
 ONE = Entry("kernel-1", "bert-1", "dra-session", "page-1", "a.ipynb", "a.ipynb", "notebook")
@@ -93,9 +94,8 @@ def reattachment(service: Service, *entries: Entry) -> Reattachment:
     server: Any = SimpleNamespace(
         kernel_manager={}, session_manager=sessions, log=SimpleNamespace(info=lambda *words: None)
     )
-    made: Any = Reattachment(server, service, list(entries), server_id="me", changed=lambda session: None)  # type: ignore[arg-type]
-    result: Reattachment = made
-    return result
+    stand_in = cast(Sessions, service)
+    return Reattachment(server, stand_in, list(entries), server_id="me", changed=lambda session: None)
 
 
 async def once(work: Reattachment) -> None:
