@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from jupyter_dra.errors import SessionEnded
+from jupyter_dra.kernels import control
 from jupyter_dra.sessions import KernelChoice, Sessions, supervision
 from tests.localcluster_fixture import LocalCluster, start_local_cluster
 from tests.sessions.conftest import Place
@@ -187,6 +188,22 @@ def test_a_silent_node_is_told_at_once_and_is_the_reason_when_its_pods_go(
     finally:
         annotate(place, "nodes", node, None)
         place.cluster.wait(lambda: _ready(place, node), deadline=20)
+
+
+def test_a_frozen_pod_is_told_as_unreachable_and_comes_back_when_it_thaws(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(control, "PING_SECONDS", 0.2)
+    monkeypatch.setattr(control, "SILENCE_SECONDS", 1.0)
+    service = place.service()
+    session_id = launched(service, L4)
+    annotate(place, "pods", f"{session_id}-0", "freeze")
+    place.cluster.wait(lambda: _kernel_state(service, session_id) == "unreachable", deadline=SECONDS)
+    history = service.loop.call(service.get(session_id)).history
+    assert history[-1]["event"] == "connection-lost"
+    annotate(place, "pods", f"{session_id}-0", None)
+    place.cluster.wait(lambda: _kernel_state(service, session_id) == "idle", deadline=20)
+    assert service.loop.call(service.get(session_id)).history[-1]["event"] == "connected-again"
 
 
 def _ready(place: Place, node: str) -> bool:
