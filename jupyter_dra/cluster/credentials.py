@@ -20,6 +20,7 @@ from typing import Any
 
 from ..errors import ClusterError
 from .kubeconfig import ClusterChoice, Surroundings
+from .kubeconfig import load as load_files
 
 log = logging.getLogger(__name__)
 
@@ -180,6 +181,23 @@ class Credentials:
         self._lock = asyncio.Lock()
         self._certificate: tuple[str, str] | None = None
 
+    def reread(self) -> None:
+        """Take the user as the kubeconfig has it now, where a new login puts a new token; a plugin is asked again.
+
+        The cluster stays the one that was chosen, whatever the file says meanwhile; a file that cannot be read now
+        changes nothing.
+        """
+        try:
+            users = load_files(self._choice.paths)["users"]
+        except ClusterError as error:
+            log.warning("The login is not read again: %s", error.message)
+            users = []
+        if users:
+            self._config["users"] = json.loads(json.dumps(users, default=str))
+            self._plugin = self._take_plugin()
+        elif self._plugin is not None:
+            self._plugin.answered = False
+
     def _user(self) -> dict[str, Any] | None:
         for context in self._config.get("contexts") or []:
             if context["name"] == self._choice.context:
@@ -230,13 +248,13 @@ class Credentials:
         await self.refresh(configuration)
         return configuration
 
-    async def refresh(self, configuration: Any, *, force: bool = False) -> bool:
+    async def refresh(self, configuration: Any) -> bool:
         """Renew what has run out; True when the client certificate changed and connections must be made anew."""
         plugin = self._plugin
-        if plugin is None or not (force or plugin.stale):
+        if plugin is None or not plugin.stale:
             return False
         async with self._lock:
-            if not (force or plugin.stale):
+            if not plugin.stale:
                 return False
             status = await plugin.run()
             if status.get("token"):

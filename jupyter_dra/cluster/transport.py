@@ -100,8 +100,8 @@ class Transport:
                 return False
             self._loaded_at = time.monotonic()
             await self._close_session()
+            self._credentials.reread()
             configuration = await self._credentials.load()
-            await self._credentials.refresh(configuration, force=True)
             self._build(configuration)
             return True
 

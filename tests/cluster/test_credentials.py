@@ -62,6 +62,22 @@ def test_a_plugins_token_is_used_and_asked_for_again_when_it_runs_out(tmp_path: 
     assert len(counter.read_text()) >= 2
 
 
+def test_a_new_login_is_taken_from_the_file_and_the_cluster_stays(tmp_path: Path) -> None:
+    path = tmp_path / ".kube" / "config"
+    config(path, "home", current="home", token="first")
+    made = Credentials(choose(surroundings=Surroundings(environ={}, home=tmp_path)))
+    assert token_of(made) == "Bearer first"
+    text = path.read_text().replace("first", "second")
+    path.write_text(text.replace("https://", "https://elsewhere."))
+    assert token_of(made) == "Bearer first"
+    made.reread()
+    assert token_of(made) == "Bearer second"
+    assert "elsewhere" not in asyncio.run(made.load()).host
+    path.write_text("{")
+    made.reread()
+    assert token_of(made) == "Bearer second"
+
+
 def test_a_token_that_still_holds_is_not_asked_for_again(tmp_path: Path) -> None:
     counter = tmp_path / "count"
     body = f"open({str(counter)!r}, 'a').write('x')\n" + answer(
