@@ -139,7 +139,7 @@ def device_card(held: Mapping[str, Any]) -> Card:
             name: session.get(name) for name in ("id", "name", "tier", "namespace", "node", "kernel_id")
         },
         "claim": held.get("claim"),
-        "devices": [dict(device, facts=facts_of(device), title=title_of(device)) for device in devices],
+        "devices": [_told_device(device, devices, held.get("usage")) for device in devices],
         "usage": held.get("usage"),
         "lease": held.get("lease"),
         "inside": _inside(comparison, held.get("written_at")),
@@ -156,6 +156,27 @@ def _inside(comparison: Mapping[str, Any] | None, at: Any) -> dict[str, Any] | N
     extra = comparison["extra"]
     counts = {"sees": comparison["sees"], "given": comparison["given"]}
     return {**counts, "extra": visible(extra[0], 60) if extra else None, "at": at}
+
+
+def _told_device(device: Mapping[str, Any], devices: list[Mapping[str, Any]], usage: Any) -> dict[str, Any]:
+    """A device with what people ask first; of several each with its own figures, of one they stand below."""
+    facts = facts_of(device)
+    figures = _figures_of(device, usage) if len(devices) > 1 else None
+    if figures is not None:
+        facts.append({"name": "Use", "value": figures, "source": "measured"})
+    return dict(device, facts=facts, title=title_of(device))
+
+
+def _figures_of(device: Mapping[str, Any], usage: Any) -> str | None:
+    listed = usage.get("devices") if isinstance(usage, dict) else None
+    uuid = _attribute(device, "uuid")
+    for told in listed if isinstance(listed, list) else []:
+        if not isinstance(told, dict):
+            continue
+        place = all(told.get(key) == device.get(key) for key in ("driver", "pool"))
+        if (uuid and told.get("uuid") == uuid) or (place and told.get("device") == device.get("name")):
+            return usage_line(told)
+    return None
 
 
 def _node(devices: list[Mapping[str, Any]], session: Mapping[str, Any]) -> str | None:

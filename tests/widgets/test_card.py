@@ -201,3 +201,26 @@ def test_oversized_or_broken_facts_give_a_card_not_a_crash(tmp_path: Path) -> No
 def test_the_end_is_warned_of_in_the_last_minutes(lease: dict[str, Any] | None, note: str | None) -> None:
     told = ending_note(lease, "2026-11-30T12:00:00Z")
     assert told is None if note is None else str(told).startswith(note)
+
+
+def test_each_of_several_devices_shows_its_own_figures(tmp_path: Path) -> None:
+    other = {
+        **DEVICE,
+        "device": "gpu-4",
+        "attributes": {"gpu.nvidia.com/uuid": {"string": "GPU-b"}},
+    }
+    figures = {"memory_used_bytes": 9 << 30, "memory_total_bytes": 80 << 30, "utilisation_percent": 40}
+    silent = {"uuid": "GPU-b", "why_missing": "not-permitted"}
+    usage = {"devices": [{**figures, "uuid": "GPU-a", "why_missing": None}, silent]}
+
+    def told(*devices: dict[str, Any]) -> list[dict[str, Any]]:
+        folder = pod(tmp_path, devices=list(devices), usage=usage)
+        cards: list[dict[str, Any]] = device_card(collect(folder, folder)).data["devices"]
+        return cards
+
+    uses = [
+        fact["value"] for device in told(DEVICE, other) for fact in device["facts"] if fact["name"] == "Use"
+    ]
+    assert uses == ["9 GiB of 80 GiB used · 40 % busy", "not known: the driver does not permit it"]
+    (one,) = told(DEVICE)
+    assert all(fact["name"] != "Use" for fact in one["facts"])
