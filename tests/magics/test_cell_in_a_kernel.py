@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
-from jupyter_client import BlockingKernelClient, KernelManager
+from jupyter_client.blocking.client import BlockingKernelClient
+from jupyter_client.manager import KernelManager
 
 from tests.localcluster_fixture import LocalCluster, start_local_cluster
 
@@ -69,6 +71,10 @@ def shown(messages: list[dict[str, Any]], kind: str = "text/plain") -> list[str]
     return [one["content"]["data"].get(kind, "") for one in messages if one["msg_type"] in types]
 
 
+def empty(cluster: LocalCluster, kind: str) -> bool:
+    return not cluster.list(kind)
+
+
 @pytest.fixture
 def page(cluster: LocalCluster, tmp_path: Path) -> Iterator[Page]:
     manager = KernelManager(kernel_name="python3")
@@ -87,7 +93,7 @@ def page(cluster: LocalCluster, tmp_path: Path) -> Iterator[Page]:
     made.client.stop_channels()
     manager.shutdown_kernel(now=True)
     for kind in ("pods", "secrets", "resourceclaims"):
-        cluster.wait(lambda kind=kind: not cluster.list(kind))
+        cluster.wait(partial(empty, cluster, kind))
 
 
 def test_a_cell_looks_as_if_it_had_run_here(page: Page, cluster: LocalCluster) -> None:
@@ -127,7 +133,7 @@ def test_a_cell_looks_as_if_it_had_run_here(page: Page, cluster: LocalCluster) -
     assert "'hello Ada'" in shown(messages)
     assert held == [1]
     last = shown(messages)[-1]
-    assert re.search(r"H100.* · cell [0-9.]+ s · device held [0-9.]+ s · given back", last), "device time"
+    assert re.search(r"H100.* · cell [0-9.]+ s .*· device held [0-9.]+ s · given back", last), "device time"
     assert cluster.list("resourceclaims") == [], "nothing is held between cells"
     assert printed(page.run("import os; print(total, where != os.getpid())")) == "4.0 True\n"
 
