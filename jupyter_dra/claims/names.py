@@ -11,7 +11,7 @@ from ..errors import NameRuleError
 SUFFIX_ALPHABET = "bcdfghjklmnpqrstvwxz2456789"
 SUFFIX_LENGTH = 5
 SLUG_LENGTH = 30
-_HASH_LENGTH = 10
+_HASH_LENGTH = 16  # nobody finds another name with the hash of a given one
 
 
 def slug(text: str, max_length: int = SLUG_LENGTH) -> str:
