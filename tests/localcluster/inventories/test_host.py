@@ -37,7 +37,7 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def read(library: Path | None, **environ: str) -> Any:
+def read(library: Path, **environ: str) -> Any:
     """What a fresh process reads of this machine: objects, or the error in words."""
     code = (
         "import json\n"
@@ -45,9 +45,7 @@ def read(library: Path | None, **environ: str) -> Any:
         "try: print(json.dumps(host_objects('here')))\n"
         "except NoHostDevices as error: print(json.dumps([error.code, error.message, error.next_step]))\n"
     )
-    env = {"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT), **environ}
-    if library is not None:
-        env["LD_LIBRARY_PATH"] = str(library)
+    env = {"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT), "LD_LIBRARY_PATH": str(library), **environ}
     done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
@@ -119,8 +117,9 @@ def test_a_local_cluster_of_host_devices_refuses_a_machine_without_any(tmp_path:
     assert not list(tmp_path.iterdir()), "nothing was begun"
 
 
-def test_a_machine_without_the_library_says_so() -> None:
-    code, message, _ = read(None)
+def test_a_machine_whose_library_cannot_be_loaded_says_so(tmp_path: Path) -> None:
+    (tmp_path / "libnvidia-ml.so.1").write_text("no library")
+    code, message, _ = read(tmp_path)
     assert code == "no-devices"
     assert "NVIDIA driver" in message
 
