@@ -109,7 +109,7 @@ def up(options: UpOptions | None = None) -> dict[str, Any]:
             _end(present)  # one of its parts was killed and the rest is about to follow
             present = None
         if present is not None:
-            if _comparable(present["options"]) == _comparable(_described(options)):
+            if _comparable(present["options"], options) == _comparable(_described(options), options):
                 return _status(folder, options.name)
             raise ConflictError(
                 f"The local cluster {options.name} runs already with other options.",
@@ -211,8 +211,10 @@ def _described(options: UpOptions) -> dict[str, Any]:
     return found
 
 
-def _comparable(described: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in described.items() if key not in ("attached", "allow_root", "folder")}
+def _comparable(described: Mapping[str, Any], asked: UpOptions) -> dict[str, Any]:
+    """What has to be equal; where the caller happens to stand is no wish of theirs."""
+    free = {"attached", "allow_root", "folder"} | (set() if asked.workdir else {"workdir"})
+    return {key: value for key, value in described.items() if key not in free}
 
 
 def _make_private(folder: Path) -> None:

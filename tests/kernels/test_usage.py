@@ -32,7 +32,7 @@ def podusage() -> ModuleType:
 def library(tmp_path_factory: pytest.TempPathFactory) -> str:
     compiler = shutil.which("cc") or shutil.which("gcc")
     if compiler is None:
-        pytest.skip("no C compiler")
+        pytest.fail("No C compiler: the stand-in for NVIDIA's library cannot be built.")
     path = tmp_path_factory.mktemp("nvml") / "libnvidia-ml.so.1"
     subprocess.run([compiler, "-shared", "-fPIC", "-o", str(path), str(SOURCE)], check=True, timeout=60)
     return str(path)

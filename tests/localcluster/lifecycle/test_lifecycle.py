@@ -184,6 +184,21 @@ def test_an_unusable_inventory_is_told_in_its_own_words(tmp_path: Path) -> None:
     assert lifecycle.status(folder=tmp_path / "cluster")["running"] is False
 
 
+def test_a_second_start_from_another_folder_joins_the_running_cluster(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    chosen = replace(options(tmp_path / "cluster", attached=True), workdir=None)
+    first = lifecycle.up(chosen)
+    try:
+        monkeypatch.chdir(tmp_path / "elsewhere")
+        assert lifecycle.up(chosen)["pid"] == first["pid"]
+        with pytest.raises(ConflictError):
+            lifecycle.up(replace(chosen, workdir=str(tmp_path / "elsewhere")))
+    finally:
+        lifecycle.down(folder=tmp_path / "cluster")
+
+
 def test_names_cannot_lead_out_of_the_folder() -> None:
     for name in ("../x", "", "a/b", "A", "x" * 60):
         with pytest.raises(InputError):
