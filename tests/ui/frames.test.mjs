@@ -43,7 +43,6 @@ const GROUPS = {
   'taken, waiting, unsure, wrong': {
     c1: ['All taken for now', 'You · bert-train', 'mira · 2 devices', 'you may not see the holder', 'Join your session bert-train', 'Wait for a device'],
     c2: ['waiting', 'Waiting for 12:04, at most 2 h.', '8 of 8 taken', 'It starts by itself; you can close this page.'],
-    c4: ['Cannot be sure', 'at most 5 free', 'Launch and see'],
     c5: ['Memory is a capacity, not an attribute.', 'Needs a correction', 'Go to it']
   },
   'launching: steps with clocks, ended early': {
@@ -56,15 +55,12 @@ const GROUPS = {
   'devices: picture, one in focus, list, who waits': {
     f1: ['dgx-h100-0', '8 × H100 80 GB · 3 free', 'out of service', 'not visible to you'],
     f6: ['gpu-0 · A100 80 GB · out of service', 'Marked by the driver', 'Not offered unless you accept marked devices.'],
-    f7: ['Device', 'Held by', 'mira'],
     f8: ['6 wait', '2 cannot ever start', '1 taken', 'mira / ft-large', 'no RDMA card on the same PCIe root']
   },
   'loading, empty, forbidden, absent, too old': {
     g1: ['Reading the inventory …'],
-    g2: ['No devices published', 'runs on 2 nodes but lists 0 devices', 'Check the cluster'],
     g3: ['You may not see the devices', 'list, watch: resourceslices', 'Launch anyway'],
-    g4: ['No cluster yet', 'Start a local cluster'],
-    g5: ['This cluster is too old', 'Check a manifest …']
+    g4: ['No cluster yet', 'Start a local cluster']
   },
   'offline, server part missing, from zero, limit': {
     g6: ['Connection lost at 12:03.', 'Try now', 'as of 12:03'],
@@ -80,15 +76,13 @@ const GROUPS = {
   },
   'status bar: running, ends soon, ended': {
     'i1-running': ['H100 80 GB · gpu-3', '47 %'],
-    'i1-soon': ['H100 80 GB · 9 min left'],
     'i1-ended': ['Ended: out of host memory']
   },
   'ends and leases: in the notebook, in the panel, as a notification': {
     j1: ['out of host memory', 'Start again with 32 GiB', 'not used for 30 min', 'Keep longer next time …', 'Start on another device'],
     j2: ['ended 11:35', 'stopped 11:02', 'a 24 GB device would do'],
     k1: ['bert-train ends in 10 min', 'Save what you need.', 'Extend by 2 h', 'It has reached the longest time allowed, 12 h.'],
-    k2: ['9 min left', 'Ends at 12:12, even if a cell runs.'],
-    k3: ['Extend by 2 h']
+    k2: ['9 min left', 'Ends at 12:12, even if a cell runs.']
   }
 };
 

@@ -10,6 +10,7 @@ const CELLS = ['%load_ext jupyter_dra\n%dra ui'];
 export async function openPicker(lab) {
   await lab.open('picker.ipynb');
   const { page } = lab;
+  await page.locator('#jp-main-statusbar', { hasText: '| Idle' }).waitFor({ timeout: 30_000 });
   await page.locator('.jp-Notebook .jp-CodeCell .cm-content').first().click();
   await page.keyboard.press('Shift+Enter');
   const picker = page.locator('.dra-picker');

@@ -25,6 +25,7 @@ function surroundings(folder) {
     PYTHONPATH: ROOT,
     XDG_RUNTIME_DIR: join(folder, 'run'),
     XDG_CACHE_HOME: join(folder, 'cache'),
+    XDG_DATA_HOME: join(folder, 'data'),
     KUBECONFIG: join(folder, 'none'),
     JUPYTER_PATH: join(folder, 'share/jupyter'),
     JUPYTER_CONFIG_DIR: join(folder, 'config'),

@@ -116,6 +116,11 @@ export class DRAClient {
     return this._json('PATCH', `sessions/${encodeURIComponent(id)}`, body);
   }
 
+  /** Says that somebody wants it: idling begins anew, the lease stays. */
+  keep(id: string, idleSeconds: number): Promise<Session> {
+    return this._json('PATCH', `sessions/${encodeURIComponent(id)}`, { idle_timeout: idleSeconds });
+  }
+
   rename(id: string, name: string): Promise<Session> {
     return this._json('PATCH', `sessions/${encodeURIComponent(id)}`, { name });
   }

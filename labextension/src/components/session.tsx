@@ -30,6 +30,7 @@ export interface SessionCallbacks {
   onOpen: (session: Session, notebook: string | null) => void | Promise<unknown>;
   onUseHere: (session: Session) => void | Promise<unknown>;
   onExtend: (session: Session) => void | Promise<unknown>;
+  onKeep: (session: Session) => void | Promise<unknown>;
   onStop: (session: Session) => void | Promise<unknown>;
   onCancel: (session: Session) => void | Promise<unknown>;
   onLog: (session: Session) => void | Promise<unknown>;
@@ -256,10 +257,7 @@ function WarningLine(props: SessionProps): ReactElement | null {
       <span>
         <Said text={sentence(trans.__('Given back in **{time}**.'), { time: left })} />
       </span>
-      <Button
-        label={fill(trans.__('Keep {session}'), { session: session.name })}
-        onClick={() => props.onExtend(session)}
-      >
+      <Button label={fill(trans.__('Keep {session}'), { session: session.name })} onClick={() => props.onKeep(session)}>
         {trans.__('Keep it')}
       </Button>
     </div>

@@ -102,6 +102,14 @@ export class SessionsModel {
     this._put(await this._client.extend(id, seconds));
   }
 
+  /** Starts the idle time anew; nothing to do for a session without an idle limit. */
+  async keep(id: string): Promise<void> {
+    const limit = this.get(id)?.lease?.idle_limit_seconds;
+    if (limit) {
+      this._put(await this._client.keep(id, limit));
+    }
+  }
+
   async rename(id: string, name: string): Promise<void> {
     this._put(await this._client.rename(id, name));
   }

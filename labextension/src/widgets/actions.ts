@@ -167,6 +167,11 @@ export class Actions {
     await this._tell(() => this._bench.sessions.extend(session.id, seconds));
   }
 
+  /** "Keep it": the device is not given back for idling, the end of the lease stays. */
+  async keep(session: Session): Promise<void> {
+    await this._tell(() => this._bench.sessions.keep(session.id));
+  }
+
   /** Joins a running session; always says that nothing keeps the notebooks apart (message 38). */
   async attachHere(session: Session, path: string | null = this._bench.current?.path ?? null): Promise<void> {
     const { trans } = this.speech;

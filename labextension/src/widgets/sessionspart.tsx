@@ -14,6 +14,9 @@ import { extendBy, idleSeconds, isOf, isOver, sortSessions, warningOf } from '..
 import { isTierFree } from '../model/tiers';
 import type { Parts } from './parts';
 
+/** Ended sessions shown before "Show all". */
+const FEW_ENDED = 3;
+
 export function SessionsPart({ bench, actions, menus, trans, fresh }: Parts): ReactElement {
   const now = bench.ticker.now.value;
   const { current, cluster } = bench;
@@ -25,7 +28,10 @@ export function SessionsPart({ bench, actions, menus, trans, fresh }: Parts): Re
   const sessions = inHeldOrder(sortSessions(bench.shown, where, now), session => session.id, held);
   const hold = (): void => setHeld(before => before ?? sessions.map(session => session.id));
   const live = sessions.filter(session => !isOver(session));
-  const ended = sessions.length - live.length;
+  const [allEnded, setAllEnded] = useState(false);
+  const over = sessions.filter(isOver);
+  const ended = over.length;
+  const few = allEnded ? sessions : [...live, ...over.slice(0, FEW_ENDED)];
   const here = sessions.find(session => session.state === 'running' && isOf(session, where));
   const lost = cluster.state.value.lost;
   const subtitle = (session: Session): string => {
@@ -56,7 +62,7 @@ export function SessionsPart({ bench, actions, menus, trans, fresh }: Parts): Re
         onPointerLeave={event => event.currentTarget.contains(document.activeElement) || setHeld(null)}
         onBlur={event => event.currentTarget.contains(event.relatedTarget) || setHeld(null)}
       >
-        {sessions.map(session =>
+        {few.map(session =>
           isOver(session) ? (
             <EndedCard
               key={session.id}
@@ -93,6 +99,7 @@ export function SessionsPart({ bench, actions, menus, trans, fresh }: Parts): Re
               onOpen={(item, notebook) => actions.open(item, notebook)}
               onUseHere={item => actions.attachHere(item)}
               onExtend={item => actions.extend(item)}
+              onKeep={item => actions.keep(item)}
               onStop={item => actions.stop(item)}
               onCancel={item => actions.cancel(item)}
               onLog={item => actions.showLog(item)}
@@ -105,6 +112,11 @@ export function SessionsPart({ bench, actions, menus, trans, fresh }: Parts): Re
               onMenu={(item, event) => menus.session(item, event.currentTarget)}
             />
           )
+        )}
+        {few.length < sessions.length && (
+          <button type="button" className="dra-Link dra-Pad" onClick={() => setAllEnded(true)}>
+            {fill(trans._n('Show all {n} ended', 'Show all {n} ended', ended), { n: count(actions.speech, ended) })}
+          </button>
         )}
       </div>
     </Section>
