@@ -511,6 +511,7 @@ class Podside:
         if "idle_limit_seconds" in request:
             limit = request["idle_limit_seconds"]
             self.lease.idle_limit = None if limit is None else float(limit)
+        self.use.touch(time.monotonic())  # somebody wants it
         facts = self.lease_facts()
         self.tell({"event": "lease", "lease": facts})
         self.write_facts()

@@ -260,6 +260,12 @@ class LiveSession:
         """Wake whoever waits for a change of this session's objects."""
         self.touched.set()
 
+    def keep(self) -> None:
+        """Somebody wants the session: whatever idles, idles from now."""
+        for kernel in self.kernels:
+            if kernel.idle_since is not None:
+                kernel.idle_since = self.clock()
+
     def begin_lease(self) -> None:
         """The device is there: the lease counts from now, whatever was waited for it."""
         waited = max(0.0, self.clock() - self.created_at)

@@ -496,7 +496,7 @@ class Sessions:
         idle_seconds: float | None = None,
         name: str | None = None,
     ) -> SessionRecord:
-        """Change lease, idle limit or name.
+        """Change lease, idle limit or name; idling begins anew, since somebody wants the session.
 
         Raises:
             ConflictError: ``longest-lease``: beyond the pod's deadline, which cannot grow.
@@ -509,6 +509,7 @@ class Sessions:
         session.lease = extended(
             session.lease, session_id, by=extend_seconds, ends_at=ends_at, idle_seconds=idle_seconds
         )
+        session.keep()
         if name is not None:
             session.name = name[:100]
         await self._spread_lease(ctx, session)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
 from typing import Any
 
@@ -125,3 +126,17 @@ def test_who_asks_for_a_device_sees_how_long_their_own_idle_session_holds_one(pl
 
     place.cluster.wait(lambda: (idle() or 0) >= 1, deadline=20)
     assert service.loop.call(service.idle())[session_id] >= 1
+
+
+def test_who_keeps_an_idle_session_begins_its_idle_time_anew(place: Place) -> None:
+    service = place.service()
+    session_id = launched(service, {**H100, "idle_timeout": "5s"})
+    place.cluster.wait(lambda: service.loop.call(service.idle()).get(session_id, 0) >= 3, deadline=30)
+    before = service.loop.call(service.get(session_id)).lease
+    kept_at = time.monotonic()
+    after = service.loop.call(service.extend(session_id, idle_seconds=5)).lease
+    assert before is not None
+    assert after is not None
+    assert after.ends_at == before.ends_at, "the lease stays as it is"
+    assert service.loop.call(service.ended(session_id), 40).ended.code == "idle"
+    assert time.monotonic() - kept_at >= 4.9

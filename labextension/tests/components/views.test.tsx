@@ -43,6 +43,7 @@ const sessionProps = (item: Session, change: Partial<SessionProps> = {}): Sessio
   onOpen: noop,
   onUseHere: noop,
   onExtend: noop,
+  onKeep: noop,
   onStop: noop,
   onCancel: noop,
   onLog: noop,

@@ -45,6 +45,18 @@ test('an event fetches the one session it names, once, and not for what is known
   expect(fetchSession.mock.calls.length).toBe(calls);
 });
 
+test('keeping an idle session asks for its own idle limit again and leaves the lease alone', async () => {
+  const lease = { ends_at: at(60), longest_until: at(60), idle_limit_seconds: 1800, idle_since: at(-28) };
+  const idle = session('a', { revision: 5, lease });
+  const keep = jest.fn(() => Promise.resolve(session('a', { revision: 6 })));
+  const { model, emit } = modelOf({ keep, fetchSession: () => Promise.resolve(idle) });
+  emit('a-9d3fk', 5);
+  await settle();
+  await model.keep('a-9d3fk');
+  expect(keep).toHaveBeenCalledWith('a-9d3fk', 1800);
+  expect(model.get('a-9d3fk')?.revision).toBe(6);
+});
+
 test('the Jupyter server’s own event, revision 0, fetches a session whose revision did not change', async () => {
   const fetchSession = jest.fn(() => Promise.resolve(session('a', { revision: 16, state: 'running' })));
   const { model, emit } = modelOf({
