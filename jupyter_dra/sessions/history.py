@@ -70,6 +70,9 @@ def _record(session_id: str, stored: Json) -> SessionRecord:
 
 
 def _device(value: Json) -> DeviceRecord:
+    facts = {name: value[name] for name in ("device_kind", "memory_published") if value.get(name)}
+    if value.get("profile"):
+        facts["attributes"] = {"profile": {"string": str(value["profile"])}}
     return DeviceRecord(
         request=str(value["request"]),
         driver=str(value["driver"]),
@@ -79,6 +82,9 @@ def _device(value: Json) -> DeviceRecord:
         label=value.get("label"),
         share=value.get("share"),
         predicted=value.get("predicted"),
+        facts=facts,
+        choice=value.get("choice"),
+        conditions=tuple(value.get("conditions") or ()),
     )
 
 
@@ -91,6 +97,9 @@ def _kernel(value: Json) -> KernelRecord:
         state="dead",
         last_activity=epoch(value.get("last_activity")),
         transport=value.get("transport"),
+        image=value.get("image"),
+        cpu=value.get("cpu"),
+        host_memory=value.get("host_memory"),
     )
 
 

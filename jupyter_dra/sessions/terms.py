@@ -6,12 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ..claims import SESSION_FIELDS, Requirement
+from ..claims import SESSION_FIELDS, Requirement, parse_duration
 from ..errors import ConflictError, InputError, RefusedError, RequirementError
 from .policy import SessionPolicy
 from .record import Lease, epoch, iso
 
-_NEVER_DEFAULT = frozenset({"name", "namespace"})
+_NO_DEFAULT = frozenset({"name", "namespace", "lease", "idle_timeout"})
+"""What no tier gives to a requirement; `lease_of` takes its lease and idle limit, cut to what is allowed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +41,7 @@ def with_defaults(wish: Requirement, terms: TierTerms) -> Requirement:
     A default that is none of ours is left out: the doctor tells the administrator, it is no fault of the user's.
     """
     for name in SESSION_FIELDS:
-        if name in terms.defaults and name not in _NEVER_DEFAULT and not getattr(wish, name):
+        if name in terms.defaults and name not in _NO_DEFAULT and not getattr(wish, name):
             try:
                 wish = wish.changed(**{name: terms.defaults[name]})
             except RequirementError:
@@ -61,8 +62,10 @@ def lease_of(wish: Requirement, policy: SessionPolicy, terms: TierTerms, *, now:
     assert longest is not None
     _refuse_beyond(wish.lease_seconds, longest, "lease", "A lease")
     _refuse_beyond(wish.idle_seconds, longest_idle, "idle_timeout", "An idle limit")
-    idle = wish.idle_seconds if wish.idle_seconds is not None else _least(policy.idle, longest_idle)
-    lease = wish.lease_seconds or min(policy.lease, longest)
+    idle = wish.idle_seconds
+    if idle is None:
+        idle = _least(_duration(terms.defaults.get("idle_timeout")) or policy.idle, longest_idle)
+    lease = wish.lease_seconds or min(_duration(terms.defaults.get("lease")) or policy.lease, longest)
     return Lease(now + lease, now + longest, idle, longest_idle=longest_idle)
 
 
@@ -117,6 +120,14 @@ def _refuse_beyond(asked: float | None, most: float | None, path: str, what: str
         next_step="Ask for less.",
         params={"limit": f"longest-{path.partition('_')[0]}", "longest_seconds": most},
     )
+
+
+def _duration(value: Any) -> int | None:
+    """Seconds of a tier's default; None where it has none, or one that cannot be read."""
+    try:
+        return None if value is None else parse_duration(value)
+    except RequirementError:
+        return None
 
 
 def _least(*values: int | None) -> int | None:

@@ -22,11 +22,25 @@ POLICY = SessionPolicy()
 
 
 def test_what_the_user_sets_wins_over_the_tiers_defaults() -> None:
-    terms = TierTerms(
-        defaults={"lease": "8h", "cpu": "2", "name": "no", "nonsense": 1, "host_memory": "huge"}
-    )
-    wish = with_defaults(Requirement(tier="big", cpu="6"), terms)
-    assert (wish.lease, wish.cpu, wish.name, wish.host_memory) == ("8h", "6", None, None)
+    defaults = {"image": "lab:1", "cpu": "2", "name": "no", "nonsense": 1, "host_memory": "huge"}
+    wish = with_defaults(Requirement(tier="big", cpu="6"), TierTerms(defaults))
+    assert (wish.image, wish.cpu, wish.name, wish.host_memory) == ("lab:1", "6", None, None)
+
+
+@pytest.mark.parametrize(
+    ("defaults", "lease", "idle"),
+    [
+        ({"lease": "1h", "idle_timeout": "5m"}, HOUR, 300),
+        ({"lease": "48h", "idle_timeout": "48h"}, 12 * HOUR, 48 * HOUR),
+        ({"lease": "soon", "idle_timeout": []}, 4 * HOUR, HOUR // 2),
+    ],
+    ids=["less", "more-is-cut", "unreadable"],
+)
+def test_a_tiers_own_lease_counts_as_far_as_the_server_allows(
+    defaults: dict[str, Any], lease: int, idle: int
+) -> None:
+    found = lease_of(Requirement(), POLICY, TierTerms(defaults), now=0)
+    assert (found.ends_at, found.idle_seconds) == (lease, idle)
 
 
 @pytest.mark.parametrize(

@@ -138,5 +138,5 @@ def test_who_keeps_an_idle_session_begins_its_idle_time_anew(place: Place) -> No
     assert before is not None
     assert after is not None
     assert after.ends_at == before.ends_at, "the lease stays as it is"
-    assert service.loop.call(service.ended(session_id), 40).ended.code == "idle"
+    assert end_of(service, session_id, 40).code == "idle"
     assert time.monotonic() - kept_at >= 4.9
