@@ -1,4 +1,4 @@
-"""What the devices inside the pod do: memory and use, by NVML, nvidia-smi, or the local cluster's simulation.
+"""What the devices inside the pod do: memory and use, by NVML, nvidia-smi, AMD's files in sysfs, or the simulation.
 
 Runs inside the user's image: standard library only, Python 3.8 and later. Unknown is None with ``why_missing``
 (no-library, no-device, not-on-a-part, not-permitted, not-known), never 0. Functions and structures follow nvml.h.
@@ -9,6 +9,7 @@ from __future__ import annotations
 import ctypes
 import json
 import os
+import re
 import shutil
 import subprocess
 import time
@@ -21,6 +22,10 @@ if TYPE_CHECKING:
 
 SIMULATED = "simulated-usage.json"
 SIZE_LIMIT = 256 * 1024
+AMD = "0x1002"
+PCI_DEVICES = "/sys/bus/pci/devices"
+PCI_ATTRIBUTES = ("pciBusID", "pciAddr", "pciAddress")
+PCI_ADDRESS = re.compile(r"[0-9a-fA-F]{4}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2}\.[0-7]")
 NOT_SUPPORTED, NO_PERMISSION = 3, 4
 
 
@@ -177,6 +182,57 @@ def from_smi() -> list[Device]:
     return devices
 
 
+def from_sysfs(allocated: Sequence[Any], root: str) -> list[Device]:
+    """AMD's cards by the files of their driver (docs.kernel.org/gpu/amdgpu), found by PCI address.
+
+    sysfs shows the whole machine's devices, so only the allocated ones are looked at. A part of a card shares the
+    card's files: what it does by itself is not told there.
+    """
+    devices: list[Device] = []
+    for told in allocated:
+        address = _attribute(told, PCI_ATTRIBUTES)
+        if address is None or not PCI_ADDRESS.fullmatch(address):
+            continue
+        folder = os.path.join(root, address.lower())
+        if _line(os.path.join(folder, "vendor")) != AMD:
+            continue
+        is_part = "partition" in (_attribute(told, ("type",)) or "")
+        names = ("mem_info_vram_used", "mem_info_vram_total", "gpu_busy_percent")
+        figures = [None if is_part else _line(os.path.join(folder, name)) for name in names]
+        used, total, percent = (int(text) if text and text.isdigit() else None for text in figures)
+        missing = "not-on-a-part" if is_part else "not-known" if percent is None else None
+        devices.append(
+            {
+                "uuid": _attribute(told, ("uuid",)) or address,
+                "name": _attribute(told, ("productName",)),
+                "memory_used_bytes": used,
+                "memory_total_bytes": total,
+                "utilisation_percent": percent,
+                "memory_of_kernel_bytes": None,
+                "why_missing": missing,
+            }
+        )
+    return devices
+
+
+def _line(path: str) -> str | None:
+    try:
+        with open(path, encoding="ascii") as file:
+            return file.read(64).strip()
+    except (OSError, ValueError):
+        return None
+
+
+def _attribute(device: Any, names: Sequence[str]) -> str | None:
+    """A text attribute by the last part of its name."""
+    attributes = device.get("attributes") if isinstance(device, dict) else None
+    for key, value in attributes.items() if isinstance(attributes, dict) else []:
+        text = value.get("string") if isinstance(value, dict) else None
+        if key.split("/")[-1] in names and isinstance(text, str):
+            return text
+    return None
+
+
 def from_simulation(run: str) -> list[Device] | None:
     """Figures the local cluster's node gives for its simulated devices; None where there are none."""
     told_path = os.environ.get("JUPYTER_DRA_SIMULATED_USAGE")
@@ -263,8 +319,9 @@ def nothing(why: str) -> dict[str, Any]:
 class Sampler:
     """Takes one sample at a time; remembers which source works."""
 
-    def __init__(self, run: str, library: str | None = None) -> None:
+    def __init__(self, run: str, library: str | None = None, pci: str = PCI_DEVICES) -> None:
         self.run = run
+        self.pci = pci
         self.library = library
         self.nvml: NVML | None = None
         self.tried = 0
@@ -279,7 +336,8 @@ class Sampler:
         source, listed = self.visible(pids)
         visible = usable(listed, os.environ.get("CUDA_VISIBLE_DEVICES"))
         if source is None:
-            return nothing("no-library"), None
+            found = from_sysfs(allocated, self.pci)
+            return (summary(found, "sysfs") if found else nothing("no-library")), None
         seen = {
             "source": source,
             "devices": [{"uuid": device["uuid"], "name": device["name"]} for device in visible],

@@ -138,3 +138,35 @@ def test_only_devices_that_cuda_may_use_count_as_seen(
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "0,1")
     _usage, seen = podusage.Sampler(str(tmp_path), library).sample([device("MIG-a")], [])
     assert len(seen["devices"]) == 4, "numbers are those of CUDA, not of NVML"
+
+
+def amd(address: str, **attributes: str) -> dict[str, Any]:
+    named = {"resource.kubernetes.io/pciBusID": address, "gpu.amd.com/productName": "MI300X", **attributes}
+    return {"name": "gpu-0", "attributes": {key: {"string": value} for key, value in named.items()}}
+
+
+def test_amds_cards_are_measured_by_their_drivers_files_and_only_the_allocated_ones(
+    podusage: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    pci = tmp_path / "pci"
+    for address, vendor, busy in (("0000:05:00.0", "0x1002", "37"), ("0000:06:00.0", "0x1002", "99")):
+        (pci / address).mkdir(parents=True)
+        files = {"vendor": vendor, "gpu_busy_percent": busy}
+        files |= {"mem_info_vram_used": str(9 << 30), "mem_info_vram_total": str(192 << 30)}
+        for name, text in files.items():
+            (pci / address / name).write_text(text + "\n")
+    sampler = podusage.Sampler(str(tmp_path), str(tmp_path / "none.so"), str(pci))
+    usage, seen = sampler.sample([amd("0000:05:00.0")], [])
+    assert (usage["source"], usage["utilisation_percent"], usage["memory_used_bytes"]) == (
+        "sysfs",
+        37,
+        9 << 30,
+    )
+    assert len(usage["devices"]) == 1
+    assert seen is None, "sysfs shows the machine, not the pod"
+    part, _seen = sampler.sample([amd("0000:05:00.0", **{"gpu.amd.com/type": "amdgpu-partition"})], [])
+    assert (part["memory_used_bytes"], part["why_missing"]) == (None, "not-on-a-part")
+    for address in ("0000:07:00.0", "../0000:05:00.0", ""):
+        gone, _seen = sampler.sample([amd(address)], [])
+        assert gone["why_missing"] == "no-library"
