@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from importlib.resources import files
 from typing import Any
 
+from ..planner.naming import price_label, short_product
 from .markup import element, text
 from .options import FORM_PREFIX, NO_DEVICE, Rules, TierOffer
 
@@ -135,10 +136,14 @@ def _tier_row(number: int, offer: TierOffer, current: str) -> str:
     details = []
     if facts:
         details.append(", ".join(size["label"] for size in facts["sizes"]) or "memory not stated")
-        details.append(", ".join(one["name"] for one in facts["products"][:3]))
+        details.append(
+            ", ".join(
+                dict.fromkeys(short_product(one["name"]) or one["name"] for one in facts["products"][:3])
+            )
+        )
         if facts["price"]:
             price = facts["price"]
-            details.append(f"{price['amount']} {price['currency']} per {price['per']}")
+            details.append(f"{price_label(price)} per {price['per']}")
     details.append(offer.description or "")
     if offer.counts == "all":
         details.append("all devices of a node")

@@ -45,6 +45,9 @@ class DeviceFacts:
     compute_capability: str | None
 
 
+_SIGNS = {"EUR": "€", "USD": "$", "GBP": "£", "JPY": "¥"}
+
+
 def size_label(memory_bytes: int | None, product: str | None = None) -> str | None:
     """A size for choosing, in GB as on the card; a floor: such a device always has that many bytes.
 
@@ -75,6 +78,13 @@ def short_product(product: str | None) -> str | None:
     spaced = re.sub(r"[_\-]+", " ", product)
     words = _NOISE.sub(" ", spaced).split()
     return " ".join(words) if words and words != spaced.split() else product
+
+
+def price_label(price: Mapping[str, Any]) -> str:
+    """``€2.90``; a currency without a common sign by its code: ``2.90 CHF``."""
+    amount, currency = str(price["amount"]), str(price["currency"])
+    sign = _SIGNS.get(currency)
+    return f"{sign}{amount}" if sign else f"{amount} {currency}"
 
 
 def facts_of_device(

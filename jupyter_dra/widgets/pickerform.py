@@ -6,13 +6,13 @@ text goes into labels and options, which show text and never markup.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import ipywidgets
 from ipywidgets import Layout
 
+from ..planner.naming import price_label, short_product
 from .plain import visible
 
 ANY = "Any GPU"
@@ -36,20 +36,15 @@ def offered(tiers: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     return sorted(named or shown, key=place)
 
 
-def _short(product: str) -> str:
-    """``NVIDIA A100-SXM4-80GB`` is an A100; a name without such a model word stays whole."""
-    words = [
-        word for word in re.split(r"[\s\-_/]+", product) if not re.fullmatch(r"(?i)\d+\s*(GB|GIB|G)", word)
-    ]
-    model = next((word for word in words if re.fullmatch(r"[A-Za-z]{1,4}\d+[A-Za-z]*", word)), None)
-    return visible(model or product, 40)
+def _product(name: str) -> str:
+    return visible(short_product(name) or name, 40)
 
 
 def tier_option(tier: Mapping[str, Any]) -> str:
     """Two lines: the name with what is free, then what it is. Front ends without our style show them as one."""
     facts = [
         _sizes(tier),
-        ", ".join(dict.fromkeys(_short(one["name"]) for one in (tier.get("products") or [])[:3])),
+        ", ".join(dict.fromkeys(_product(one["name"]) for one in (tier.get("products") or [])[:3])),
         _price(tier.get("price")),
     ]
     name = visible(tier["display_name"] or tier["name"], 60)
@@ -77,7 +72,7 @@ def _sizes(tier: Mapping[str, Any]) -> str:
 
 
 def _price(price: Mapping[str, Any] | None) -> str:
-    return f"{visible(price['amount'], 12)} {visible(price['currency'], 8)}/h" if price else ""
+    return f"{visible(price_label(price), 20)}/h" if price else ""
 
 
 def memory_sizes(tiers: Sequence[Mapping[str, Any]]) -> list[tuple[str, int, int]]:

@@ -113,7 +113,7 @@ def test_tiers_show_what_is_free_in_words() -> None:
     assert "3 of 8 free" in page.texts
     assert "all 8 taken" in page.texts
     assert "at most 3 of 8 free" in page.texts
-    assert any("40 GB, 80 GB · NVIDIA H100 · 2.90 EUR per hour" in one for one in page.texts)
+    assert any("40 GB, 80 GB · H100 · €2.90 per hour" in one for one in page.texts)
     assert "CPU only" in page.texts
 
 

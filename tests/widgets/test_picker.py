@@ -51,7 +51,7 @@ def test_a_tier_says_what_is_free_and_what_it_is() -> None:
     price = {"amount": "2.90", "currency": "EUR", "per": "hour"}
     assert (
         tier_option(tier("Large", ("80 GB", 12, 5), price=price))
-        == "Large · 5 of 12 free\n80 GB · H100 · 2.90 EUR/h"
+        == "Large · 5 of 12 free\n80 GB · H100 · €2.90/h"
     )
     assert tier_option(tier("Large", ("80 GB", 12, 5), free=None)).startswith("Large · at most 5 of 12 free")
     parts = tier("Parts", ("5 GB", 14, 6), ("20 GB", 2, 1), exclusive_parts=True)
