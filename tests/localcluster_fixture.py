@@ -23,6 +23,7 @@ from typing import Any
 
 import pytest
 
+from jupyter_dra.cluster.roles import rbac
 from jupyter_dra.localcluster import lifecycle
 
 Object = dict[str, Any]
@@ -67,9 +68,28 @@ class LocalCluster:
             if self.owns_dir:
                 shutil.rmtree(self.dir, ignore_errors=True)
 
+    @property
+    def ca(self) -> Path:
+        """The certificate authority of its API server."""
+        return self.dir / "pki" / "ca.crt"
+
     def person(self) -> Path:
         """The kubeconfig of the person that tests act as, in namespace ``default``; here the administrator."""
         return self.kubeconfig
+
+    def allow(self, user: str, namespace: str, audience: str, *kinds: str) -> None:
+        """Give a user what ``jupyter dra rbac`` prints for an audience, or only the named kinds of it."""
+        who = {"kind": "User", "name": user}
+        for item in rbac(audience, namespace=namespace, subject=who)["items"]:
+            if kinds and item["kind"] not in kinds:
+                continue
+            if item["kind"].endswith("Binding"):
+                item["metadata"]["name"] += f"-{user}"
+            home = item["metadata"].get("namespace")
+            scope = f"/namespaces/{home}" if home else ""
+            path = f"/apis/rbac.authorization.k8s.io/v1{scope}/{item['kind'].lower()}s"
+            answer = self.request("POST", path, item)
+            assert answer["kind"] == item["kind"] or answer["reason"] == "AlreadyExists", answer
 
     def fresh_namespace(self) -> str:
         """A new namespace in which that person may work."""
@@ -85,7 +105,7 @@ class LocalCluster:
         """Send one request as the administrator; an error answer is returned like any other (its kind is Status)."""
         config = json.loads(self.kubeconfig.read_text())
         token = config["users"][0]["user"]["token"]
-        context = ssl.create_default_context(cafile=str(self.dir / "pki" / "ca.crt"))
+        context = ssl.create_default_context(cafile=str(self.ca))
         data = None if body is None else json.dumps(body).encode()
         request = urllib.request.Request(
             self.server + path,

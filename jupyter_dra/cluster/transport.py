@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import os
 import random
 import re
 import time
@@ -41,6 +42,8 @@ class Transport:
         self._credentials = Credentials(choice)
         self._api: Any = None
         self._session: aiohttp.ClientSession | None = None
+        self._tls: tuple[object, ...] = ()
+        self._retired: list[aiohttp.ClientSession] = []
         self._lock = asyncio.Lock()
         self._loaded_at = 0.0
         self.requests = 0
@@ -49,16 +52,19 @@ class Transport:
     async def _ready(self) -> tuple[Any, aiohttp.ClientSession]:
         async with self._lock:
             if self._api is not None and await self._credentials.refresh(self._api.configuration):
-                await self._close_session()
-                self._build(self._api.configuration)
+                self._adopt(self._api.configuration)
             if self._api is None:
-                self._build(await self._credentials.load())
+                self._adopt(await self._credentials.load())
                 self._loaded_at = time.monotonic()
         assert self._session is not None
         return self._api, self._session
 
-    def _build(self, configuration: Any) -> None:
-        import aiohttp
+    def _adopt(self, configuration: Any) -> None:
+        """Speak with these credentials from now on; watches and streams that are under way go on as they are.
+
+        A new token needs no new connections. After a new certificate the old ones are kept until `close`: aiohttp
+        leaves whoever still reads from a connection that it closes waiting for ever.
+        """
         from kubernetes.aio.client.api_client import ApiClient
 
         try:
@@ -68,8 +74,19 @@ class Transport:
                 f"The cluster's certificates cannot be read: {error}", code="no-cluster"
             ) from error
         self._api.user_agent = f"jupyter-dra/{__version__}"
+        files = (configuration.cert_file, configuration.key_file, configuration.ssl_ca_cert)
+        tls = (configuration.host, *map(_state_of, files))
+        if self._session is not None and tls == self._tls:
+            return
+        if self._session is not None:
+            self._retired.append(self._session)
+        self._session, self._tls = self._new_session(), tls
+
+    def _new_session(self) -> aiohttp.ClientSession:
+        import aiohttp
+
         # Watch lines can be larger than aiohttp's default buffer (a ResourceSlice of 128 devices).
-        self._session = aiohttp.ClientSession(
+        return aiohttp.ClientSession(
             connector=aiohttp.TCPConnector(
                 ssl=self._api.rest_client.ssl_context, limit=0, keepalive_timeout=60
             ),
@@ -79,16 +96,17 @@ class Transport:
             cookie_jar=aiohttp.DummyCookieJar(),
         )
 
-    async def _close_session(self) -> None:
-        session, self._session = self._session, None
-        if session is not None:
+    async def _close_sessions(self) -> None:
+        sessions = [*self._retired, *([self._session] if self._session is not None else [])]
+        self._retired, self._session = [], None
+        for session in sessions:
             # Abort rather than say goodbye: nothing is under way, and the loop may end before the answer comes.
             if session.connector is not None:
                 await session.connector.close(abort_ssl=True)
             await session.close()
 
     async def close(self) -> None:
-        await self._close_session()
+        await self._close_sessions()
         api, self._api = self._api, None
         if api is not None:
             await api.close()
@@ -99,10 +117,8 @@ class Transport:
             if time.monotonic() - self._loaded_at < _RELOAD_PAUSE or self._api is None:
                 return False
             self._loaded_at = time.monotonic()
-            await self._close_session()
             self._credentials.reread()
-            configuration = await self._credentials.load()
-            self._build(configuration)
+            self._adopt(await self._credentials.load())
             return True
 
     async def _arguments(
@@ -268,6 +284,17 @@ class _Lost(Exception):
             ),
             params={"cluster": choice.label, "lost": True, "unsent": self.unsent},
         )
+
+
+def _state_of(path: str | None) -> tuple[object, ...]:
+    """What tells one state of a certificate file from the next."""
+    if not path:
+        return ()
+    try:
+        found = os.stat(path)
+    except OSError:
+        return (path,)
+    return path, found.st_ino, found.st_mtime_ns
 
 
 def _abort(answer: aiohttp.ClientResponse) -> None:

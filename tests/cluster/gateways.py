@@ -172,7 +172,7 @@ def certified_front(cluster: LocalCluster, folder: Path) -> CertifiedFront:
     context.load_cert_chain(folder / "front.crt", folder / "front.key")
     context.load_verify_locations(folder / "front.ca")
     context.verify_mode = ssl.CERT_REQUIRED
-    inner = ssl.create_default_context(cafile=str(cluster.dir / "pki" / "ca.crt"))
+    inner = ssl.create_default_context(cafile=str(cluster.ca))
     where = urlsplit(cluster.server)
 
     async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

@@ -14,8 +14,8 @@ from .plane import ControlPlane
 
 @pytest.fixture(scope="package")
 def lab(control_plane: ControlPlane) -> Iterator[Lab]:
-    """The control plane with our node agent: one node of eight H100."""
-    made = start_lab(control_plane)
+    """The control plane with our node agent: a node of eight H100, and one more."""
+    made = start_lab(control_plane, "dgx-h100", "l4")
     yield made
     made.stop()
 

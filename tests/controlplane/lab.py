@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from jupyter_dra.cluster.roles import rbac
 from jupyter_dra.sessions import SessionPolicy, Sessions, Where
 from tests.localcluster_fixture import DEADLINE, LocalCluster, object_path
 from tests.sessions.place import Place
@@ -21,7 +20,6 @@ from .plane import ControlPlane
 Object = dict[str, Any]
 # The context's name makes sessions dial pods at the agent's loopback addresses.
 DIRECT, AFAR = "jupyter-dra-local", "plane"
-_RBAC = "/apis/rbac.authorization.k8s.io/v1"
 
 
 @dataclass(slots=True)
@@ -34,6 +32,10 @@ class Lab(LocalCluster):
     @property
     def server(self) -> str:
         return self.plane.url
+
+    @property
+    def ca(self) -> Path:
+        return self.plane.ca
 
     def person(self) -> Path:
         """``observer``: what ``rbac user`` and ``rbac occupancy`` print, and pods are dialed at their addresses."""
@@ -86,22 +88,8 @@ class Lab(LocalCluster):
         del status
         return dict(json.loads(text)) if text.startswith("{") else {"text": text}
 
-    def allow(self, user: str, namespace: str, audience: str, *kinds: str) -> None:
-        """Give a user what ``jupyter dra rbac`` prints for an audience, or only the named kinds of it."""
-        who = {"kind": "User", "name": user}
-        for item in rbac(audience, namespace=namespace, subject=who)["items"]:
-            if kinds and item["kind"] not in kinds:
-                continue
-            name = item["metadata"]["name"]
-            if item["kind"].endswith("Binding"):
-                item["metadata"]["name"] = f"{name}-{user}"
-            home = item["metadata"].get("namespace")
-            scope = f"/namespaces/{home}" if home else ""
-            status, answer = self.plane.call("POST", f"{_RBAC}{scope}/{item['kind'].lower()}s", item)
-            assert status in (201, 409), answer
 
-
-def start_lab(plane: ControlPlane, inventory: str = "dgx-h100") -> Lab:
+def start_lab(plane: ControlPlane, *inventories: str) -> Lab:
     """Start the node agent on a control plane and wait for its nodes."""
     folder = Path(tempfile.mkdtemp(prefix="jupyter-dra-agent-", dir=plane.folder))
     command = [sys.executable, "-m", "jupyter_dra.localcluster.agent", "--dir", str(folder), "--lifeline"]
@@ -112,8 +100,9 @@ def start_lab(plane: ControlPlane, inventory: str = "dgx-h100") -> Lab:
         str(plane.kubeconfig("admin")),
     ]
     command += ["--tls-cert", str(plane.pki / "kubelet.crt"), "--tls-key", str(plane.pki / "kubelet.key")]
-    command += ["--client-ca", str(plane.pki / "ca.crt"), "--inventory", inventory]
-    command += ["--missing-image", "*:missing", "--allow-root"]
+    command += ["--client-ca", str(plane.pki / "ca.crt")]
+    command += [word for name in inventories for word in ("--inventory", name)]
+    command += ["--missing-image", "*:missing", "--allow-root", "--lease-seconds", "2"]
     with open(plane.folder / "agent.log", "ab") as log:
         agent = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log)
     lab = Lab(

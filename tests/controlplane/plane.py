@@ -96,7 +96,8 @@ class ControlPlane:
             "controllers",
             [binary, "controllers", f"--kubeconfig={kubeconfig}", "--leader-elect=false", "--secure-port=0",
              f"--service-account-private-key-file={self.folder / 'sa.key'}",
-             f"--root-ca-file={self.folder / 'certs' / 'apiserver.crt'}",
+             f"--root-ca-file={self.ca}",
+             "--node-monitor-period=1s", "--node-monitor-grace-period=20s",
              f"--controllers={','.join(self.controllers)}"],
         )  # fmt: skip
         account = "/api/v1/namespaces/default/serviceaccounts/default"
@@ -121,6 +122,8 @@ class ControlPlane:
             "runtime-config": "resource.k8s.io/v1beta1=true,resource.k8s.io/v1beta2=true",
             "kubelet-client-certificate": str(self.pki / "apiserver-kubelet-client.crt"),
             "kubelet-client-key": str(self.pki / "apiserver-kubelet-client.key"),
+            # A node is given up 25 s after its last word (see the controllers' flags), not after six minutes.
+            "default-unreachable-toleration-seconds": "5",
             "profiling": "false",
             "audit-policy-file": str(self.folder / "audit.yaml"),
             "audit-log-path": str(self.folder / "audit.log"),
@@ -131,6 +134,11 @@ class ControlPlane:
             "apiVersion: audit.k8s.io/v1\nkind: Policy\nomitStages: [RequestReceived]\nrules: [{level: Metadata}]\n"
         )
         return ["apiserver", *(f"--{name}={value}" for name, value in flags.items())]
+
+    @property
+    def ca(self) -> Path:
+        """What clients trust."""
+        return self.folder / "certs" / "apiserver.crt"
 
     @property
     def pki(self) -> Path:
@@ -184,12 +192,13 @@ class ControlPlane:
     ) -> Path:
         """A kubeconfig (0600) of one of the users, or of somebody with another token."""
         path = self.folder / f"kubeconfig-{user}-{namespace}-{context}{'-given' if token else ''}"
-        ca = str(self.folder / "certs" / "apiserver.crt")
         document = {
             "apiVersion": "v1",
             "kind": "Config",
             "current-context": context,
-            "clusters": [{"name": "plane", "cluster": {"server": self.url, "certificate-authority": ca}}],
+            "clusters": [
+                {"name": "plane", "cluster": {"server": self.url, "certificate-authority": str(self.ca)}}
+            ],
             "users": [{"name": user, "user": {"token": token or self.tokens[user]}}],
             "contexts": [
                 {"name": context, "context": {"cluster": "plane", "user": user, "namespace": namespace}}
@@ -235,7 +244,7 @@ class ControlPlane:
         return status, content.decode() if raw else json.loads(content)
 
     def _connect(self) -> http.client.HTTPSConnection:
-        context = ssl.create_default_context(cafile=str(self.folder / "certs" / "apiserver.crt"))
+        context = ssl.create_default_context(cafile=str(self.ca))
         host, _, port = self.url.removeprefix("https://").partition(":")
         connection = http.client.HTTPSConnection(host, int(port), context=context, timeout=60)
         self._connections.append(connection)
@@ -298,6 +307,7 @@ USERS = {
     **dict.fromkeys(("scientist", "observer", "viewer", "hub-under-test", "bob"), ()),
     "ada": ("team-a",),
     "agent": ("system:masters",),
+    "gateway": ("system:masters",),
 }
 
 

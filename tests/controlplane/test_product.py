@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import time
 from collections.abc import Iterator
@@ -20,6 +21,7 @@ from jupyter_dra.kernels.credentials import PodCredentials
 from jupyter_dra.kernels.relay import Relay
 from jupyter_dra.sessions import SessionPolicy, Sessions, Where
 from tests.kernels.test_podside import run
+from tests.server_fixture import start_server
 from tests.sessions.test_launch import H100, launched
 
 from .lab import AFAR, Lab, LabPlace
@@ -133,6 +135,31 @@ def test_a_session_from_the_shell(
     assert dra("restart", session_id)[0] == 0
     assert dra("stop", session_id)[0] == 0
     place.cluster.wait(place.empty, deadline=10)
+
+
+def test_a_launch_over_rest_reaches_its_kernel_through_the_api_server(
+    place: LabPlace, tmp_path: Path
+) -> None:
+    config = place.lab.plane.kubeconfig("scientist", place.namespace, context=AFAR)
+    server = start_server(tmp_path / "server", kubeconfig=str(config))
+
+    async def first_result(kernel_id: str) -> str:
+        socket = await server.connect(kernel_id)
+        try:
+            return await socket.execute("print(6 * 7)")
+        finally:
+            await socket.close()
+
+    try:
+        begun = server.dra("POST", "sessions", {"requirement": H100, "notebook": "train.ipynb"})
+        (kernel,) = server.session(begun["id"], "running")["kernels"]
+        assert kernel["transport"] == "port-forward"
+        assert asyncio.run(first_result(kernel["id"])) == "42\n"
+        server.dra("DELETE", f"sessions/{begun['id']}")
+        assert server.session(begun["id"], "ended")["ended"]["code"] == "stopped"
+        place.lab.wait(place.empty)
+    finally:
+        server.stop()
 
 
 def test_a_missing_class_is_told_as_such_even_when_forced(place: LabPlace) -> None:

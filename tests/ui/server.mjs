@@ -44,9 +44,13 @@ export function cardBundles(told) {
   return JSON.parse(done.stdout);
 }
 
+/** The kubeconfig of a cluster that runs already; stories use it instead of a local cluster of their own. */
+const GIVEN = process.env.JUPYTER_DRA_STORY_KUBECONFIG;
+
 function dra(folder, ...words) {
   const code = 'import sys; from jupyter_dra.cli.main import main; sys.exit(main())';
-  const done = spawnSync(python(), ['-c', code, ...words], {
+  const given = GIVEN ? ['--kubeconfig', GIVEN] : [];
+  const done = spawnSync(python(), ['-c', code, ...words, ...given], {
     cwd: join(folder, 'work'),
     env: surroundings(folder),
     encoding: 'utf8'
@@ -86,8 +90,11 @@ export async function startServer({ devices = null, extension = true } = {}) {
     join(folder, 'config/jupyter_server_config.d/jupyter_dra.json'),
     JSON.stringify({ ServerApp: { jpserver_extensions: { jupyter_dra: extension } } })
   );
+  if (devices && GIVEN) {
+    writeFileSync(join(folder, 'config/jupyter_server_config.json'), JSON.stringify({ DRAExtension: { kubeconfig: GIVEN } }));
+  }
   const root = process.getuid?.() === 0;
-  if (devices) {
+  if (devices && !GIVEN) {
     const up = dra(folder, 'local', 'up', ...(root ? ['--allow-root'] : []), ...(devices.length ? ['--devices', ...devices] : []));
     if (up.status !== 0) {
       rmSync(folder, { recursive: true, force: true });
@@ -141,7 +148,7 @@ export async function startServer({ devices = null, extension = true } = {}) {
       const timer = setTimeout(() => child.kill('SIGKILL'), 20_000);
       await ended;
       clearTimeout(timer);
-      if (devices) {
+      if (devices && !GIVEN) {
         dra(folder, 'local', 'down');
       }
       rmSync(folder, { recursive: true, force: true });

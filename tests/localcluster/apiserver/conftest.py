@@ -151,9 +151,7 @@ def service(
 ) -> Iterator[Service]:
     if backend.name == REAL:
         plane = request.getfixturevalue("control_plane")
-        running = Service(
-            plane.kubeconfig("admin"), plane.folder / "certs" / "apiserver.crt", plane.url, plane.tokens
-        )
+        running = Service(plane.kubeconfig("admin"), plane.ca, plane.url, plane.tokens)
     else:
         running = LocalService(tmp_path_factory.mktemp("cluster"))
     yield running

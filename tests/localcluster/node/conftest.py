@@ -1,15 +1,5 @@
 """One cluster for all tests of this folder; each test uses names of its own."""
 
-from collections.abc import Iterator
+from tests.localcluster_fixture import shared_cluster
 
-import pytest
-
-from tests.backends import Backend
-from tests.localcluster_fixture import LocalCluster
-
-
-@pytest.fixture(scope="package")
-def shared_cluster(backend: Backend) -> Iterator[LocalCluster]:
-    made = backend.start()
-    yield made
-    made.stop()
+__all__ = ["shared_cluster"]

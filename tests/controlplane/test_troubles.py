@@ -1,0 +1,64 @@
+"""Trouble of the real thing: a node that falls silent, connections that are cut."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from tests.cluster.gateways import connect_proxy
+from tests.kernels.test_podside import run
+from tests.sessions.test_launch import launched
+
+from .lab import DIRECT, Lab, LabPlace
+from .test_product import code_of_end, kernel_of
+
+pytestmark = pytest.mark.controlplane
+NODE = "/api/v1/nodes/dgx-h100-0"
+MERGE = "application/merge-patch+json"
+
+
+@contextmanager
+def silent_node(lab: Lab) -> Iterator[None]:
+    """One of two nodes stops renewing its lease; if all did, nobody would be evicted."""
+    fault = "jupyter-dra.dev/fault"
+    lab.request("PATCH", NODE, {"metadata": {"annotations": {fault: "silent"}}}, content_type=MERGE)
+    try:
+        yield
+    finally:
+        lab.request("PATCH", NODE, {"metadata": {"annotations": {fault: None}}}, content_type=MERGE)
+        lab.wait(lambda: not lab.request("GET", NODE)["spec"].get("taints"), deadline=60)
+
+
+@pytest.mark.slow
+def test_a_node_that_falls_silent_ends_its_sessions_with_that_reason(place: LabPlace) -> None:
+    service = place.service()
+    session_id = launched(service)
+    with silent_node(place.lab):
+        assert code_of_end(service, session_id) == "node-lost"
+        place.lab.wait(place.empty)
+
+
+def test_connections_that_are_cut_hide_no_end(place: LabPlace, tmp_path: Path) -> None:
+    proxy = connect_proxy()
+    config = json.loads(place.lab.plane.kubeconfig("scientist", place.namespace, context=DIRECT).read_text())
+    config["clusters"][0]["cluster"]["proxy-url"] = f"http://127.0.0.1:{proxy.port}"
+    path = tmp_path / "config"
+    path.write_text(json.dumps(config))
+    service = place.service_as("scientist", kubeconfig=path)
+    try:
+        session_id = launched(service)
+        with kernel_of(service, session_id) as client:
+            proxy.cut(up=False)
+            assert run(client, "print('still here')") == "still here\n"
+            place.lab.request("DELETE", f"/api/v1/namespaces/{place.namespace}/pods/{session_id}-0")
+            place.lab.wait_gone("pods", f"{session_id}-0", place.namespace)
+            proxy.up = True
+        assert code_of_end(service, session_id) == "pod-deleted"
+        place.lab.wait(place.empty)
+    finally:
+        service.close(keep=False)
+        proxy.stop()
