@@ -189,6 +189,17 @@ class Sessions:
         """How many seconds nothing uses each idle session that this process looks after."""
         return self._idle()
 
+    @on_loop
+    async def limits(self) -> dict[str, Any]:
+        """What the administrator allows this user, as the planner takes it; empty without a limit."""
+        ctx = await self._context()
+        if ctx.policy.max_devices is None:
+            return {}
+        held = await self._registry.held_elsewhere(ctx)
+        held |= {one.id: one.charge for one in self._registry.living}
+        allowed = {"limit": ctx.policy.max_devices, "held": sum(held.values()), "names": sorted(held)}
+        return {"devices": allowed}
+
     def _idle(self) -> dict[str, int]:
         now = self._clock()
         since = {one.id: idle_since(one.kernels) for one in self._registry.living if one.state == "running"}

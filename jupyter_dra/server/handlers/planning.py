@@ -14,6 +14,7 @@ class PlanHandler(DRAHandler):
     @route
     async def post(self) -> None:
         from ...claims import Requirement
+        from ...sessions.usage import with_idle
 
         body = self.body("PlanRequest")
         context = await self.board.sessions.context()
@@ -22,11 +23,16 @@ class PlanHandler(DRAHandler):
         detail, everything = body.get("detail", "full"), bool(body.get("all_nodes"))
         admin, budget = self.board.admin_tiers, self.board.plan_budget_ms
 
+        limits, idle = await self.board.sessions.limits(), await self.board.sessions.idle()
+
         def plan(inventory: Any) -> Any:
-            made = inventory.plan(wanted, namespace, detail, budget, all_nodes=everything, tiers=admin)
+            made = inventory.plan(
+                wanted, namespace, detail, budget, limits=limits, all_nodes=everything, tiers=admin
+            )
             return made.as_dict()
 
         document = await self.while_connected(self.board.ask(plan))
+        document["holders"] = [with_idle(holder, idle) for holder in document["holders"]]
         self.send({**document, "context": {**context, "namespace": namespace}})
 
 
