@@ -3,64 +3,76 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import Any
 
 from ..errors import DRAError
+from ..planner import Inventory
 
 _MOST = 200
 _PLANNED = 50
+_REASONS = 5
 _BUDGET_MS = 20.0
+_GROUPS = {"impossible": "never", "invalid": "never", "busy": "taken", "fits": "starting"}
+
+Json = Mapping[str, Any]
 
 
-def waiting_rows(inventory: Any) -> list[dict[str, Any]]:
+def waiting_rows(inventory: Inventory) -> list[dict[str, Any]]:
     """Claims without a device, oldest first; the reason is planned for the first fifty.
 
-    ``group`` is never (cannot ever start), taken, starting (fits now), limit or unknown.
+    ``group`` is never (cannot ever start), taken, starting (fits now) or unknown. The request is the recorded one,
+    else what the claim itself says as far as a request can say it. Names of others are withheld where policy says so.
     """
     claims = [
         claim
         for claim in inventory.claims.values()
-        if not ((claim.get("status") or {}).get("allocation"))
+        if not (claim.get("status") or {}).get("allocation")
         and not claim["metadata"].get("deletionTimestamp")
     ]
     claims.sort(key=lambda claim: str(claim["metadata"].get("creationTimestamp") or ""))
     return [_row(inventory, claim, planned=index < _PLANNED) for index, claim in enumerate(claims[:_MOST])]
 
 
-def _row(inventory: Any, claim: dict[str, Any], *, planned: bool) -> dict[str, Any]:
+def _row(inventory: Inventory, claim: Json, *, planned: bool) -> dict[str, Any]:
     from ..claims import labels
 
     metadata = claim["metadata"]
     notes, tags = metadata.get("annotations") or {}, metadata.get("labels") or {}
-    group, reasons, verdict = "unknown", [], None
-    if planned:
-        try:
-            plan = inventory.plan(
-                claim, namespace=metadata.get("namespace", "default"), detail="verdict", budget_ms=_BUDGET_MS
-            ).as_dict()
-            verdict, reasons = plan["verdict"], plan["reasons"][:5]
-            group = {"impossible": "never", "invalid": "never", "busy": "taken", "fits": "starting"}.get(
-                verdict, group
-            )
-        except DRAError as error:
-            group, reasons = (
-                "never",
-                [{"code": error.code, "devices": 0, "params": {}, "message": error.message}],
-            )
+    mine = inventory.visibility.is_mine(metadata)
+    shown = mine or inventory.visibility.names
+    judged = _judged(inventory, claim) if planned else {"verdict": None, "reasons": [], "requirement": None}
     return {
-        "namespace": metadata.get("namespace"),
-        "claim": metadata["name"],
-        "session": tags.get(labels.SESSION),
-        "user": notes.get(labels.USER),
-        "requirement": _requirement(notes.get(labels.REQUIREMENT)),
+        "who": "you"
+        if mine
+        else "hidden"
+        if not shown
+        else "user"
+        if notes.get(labels.USER)
+        else "namespace",
+        "namespace": metadata.get("namespace") if shown else None,
+        "claim": metadata["name"] if shown else None,
+        "session": tags.get(labels.SESSION) if shown else None,
+        "user": notes.get(labels.USER) if shown else None,
+        "requirement": _recorded(notes.get(labels.REQUIREMENT)) or judged["requirement"],
         "since": metadata.get("creationTimestamp"),
-        "group": group,
-        "verdict": verdict,
-        "reasons": reasons,
+        "group": judged.get("group") or _GROUPS.get(judged["verdict"] or "", "unknown"),
+        "verdict": judged["verdict"],
+        "reasons": judged["reasons"][:_REASONS],
     }
 
 
-def _requirement(text: str | None) -> dict[str, Any] | None:
+def _judged(inventory: Inventory, claim: Json) -> dict[str, Any]:
+    """What a plan says of the claim as it stands; a claim that cannot be planned can never start."""
+    namespace = claim["metadata"].get("namespace", "default")
+    try:
+        return inventory.plan(claim, namespace, "verdict", _BUDGET_MS).as_dict()
+    except DRAError as error:
+        reason = {"code": error.code, "devices": 0, "params": {}, "message": error.message}
+        return {"group": "never", "verdict": None, "reasons": [reason], "requirement": None}
+
+
+def _recorded(text: str | None) -> dict[str, Any] | None:
     """The recorded requirement; it is a stranger's text, so only a plain object counts."""
     try:
         loaded = json.loads(text) if text and len(text) < 16384 else None

@@ -43,7 +43,7 @@ async function serveRoutes(page, lab) {
     } else {
       await route.fulfill({
         status: answer.status ?? 200,
-        contentType: answer.text === undefined ? 'application/json' : 'text/plain',
+        contentType: answer.type ?? (answer.text === undefined ? 'application/json' : 'text/plain'),
         body: answer.text ?? JSON.stringify(answer.json)
       });
     }

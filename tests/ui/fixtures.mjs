@@ -454,7 +454,7 @@ export function deviceList(devices, claims = 'namespace') {
 }
 
 const waits = (user, claim, group, minutes, requirement, reasons) => ({
-  namespace: 'team-b', claim, session: null, user, requirement, since: at(-minutes), group, verdict: null, reasons
+  who: 'user', namespace: 'team-b', claim, session: null, user, requirement, since: at(-minutes), group, verdict: null, reasons
 });
 
 export const waitingList = {

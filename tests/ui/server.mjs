@@ -1,7 +1,7 @@
 /** A Jupyter server for tests, in folders of its own; with a local cluster where a story needs one. */
 
 import { spawn, spawnSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync, existsSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync, existsSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -74,10 +74,47 @@ async function until(what, look, seconds = 60) {
 
 /**
  * Starts the server; `devices` are inventories of a local cluster, null for none; `extension: false` leaves the server
- * part out. `dra(...)` runs our command against the same cluster. `stop()` ends everything and removes the folder.
+ * part out; `settings` are those of the extension. `dra(...)` runs our command against the same cluster. `crash()` ends
+ * the server as a power cut would, `again()` starts it anew under the same address. `stop()` ends everything and removes
+ * the folder.
  */
-export async function startServer({ devices = null, extension = true } = {}) {
+export async function startServer({ devices = null, extension = true, settings = {} } = {}) {
   const folder = mkdtempSync(join(tmpdir(), 'dra-ui-'));
+  prepare(folder, extension, { ...(devices && GIVEN ? { kubeconfig: GIVEN } : {}), ...settings });
+  const root = process.getuid?.() === 0;
+  if (devices && !GIVEN) {
+    const up = dra(folder, 'local', 'up', ...(root ? ['--allow-root'] : []), ...(devices.length ? ['--devices', ...devices] : []));
+    if (up.status !== 0) {
+      rmSync(folder, { recursive: true, force: true });
+      throw new Error(`the local cluster did not start: ${up.error || up.out}`);
+    }
+  }
+  let running = await startJupyter(folder, 0);
+  const { port } = running;
+  return {
+    url: `http://127.0.0.1:${port}`,
+    token: TOKEN,
+    folder: join(folder, 'work'),
+    dra: (...words) => dra(folder, ...words),
+    log: () => running.log(),
+    crash: () => running.end('SIGKILL'),
+    async again() {
+      running = await startJupyter(folder, port);
+    },
+    async stop() {
+      await running.end('SIGTERM');
+      if (devices && !GIVEN) {
+        dra(folder, 'local', 'down');
+      }
+      rmSync(folder, { recursive: true, force: true });
+    }
+  };
+}
+
+const TOKEN = 'story';
+
+/** The folder of one server: our extension linked in, its settings written. */
+function prepare(folder, extension, settings) {
   for (const name of ['run', 'cache', 'work', 'data', 'runtime', 'share/jupyter/labextensions', 'config/jupyter_server_config.d']) {
     mkdirSync(join(folder, name), { recursive: true, mode: 0o700 });
   }
@@ -88,20 +125,13 @@ export async function startServer({ devices = null, extension = true } = {}) {
   symlinkSync(built, join(folder, 'share/jupyter/labextensions/jupyter-dra'));
   writeFileSync(
     join(folder, 'config/jupyter_server_config.d/jupyter_dra.json'),
-    JSON.stringify({ ServerApp: { jpserver_extensions: { jupyter_dra: extension } } })
+    JSON.stringify({ ServerApp: { jpserver_extensions: { jupyter_dra: extension } }, DRAExtension: settings })
   );
-  if (devices && GIVEN) {
-    writeFileSync(join(folder, 'config/jupyter_server_config.json'), JSON.stringify({ DRAExtension: { kubeconfig: GIVEN } }));
-  }
+}
+
+/** One process of the Jupyter server; `port` 0 takes a free one. */
+async function startJupyter(folder, port) {
   const root = process.getuid?.() === 0;
-  if (devices && !GIVEN) {
-    const up = dra(folder, 'local', 'up', ...(root ? ['--allow-root'] : []), ...(devices.length ? ['--devices', ...devices] : []));
-    if (up.status !== 0) {
-      rmSync(folder, { recursive: true, force: true });
-      throw new Error(`the local cluster did not start: ${up.error || up.out}`);
-    }
-  }
-  const token = 'story';
   const child = spawn(
     python(),
     [
@@ -110,10 +140,10 @@ export async function startServer({ devices = null, extension = true } = {}) {
       'lab',
       ...(root ? ['--allow-root'] : []),
       '--no-browser',
-      '--port=0',
-      '--LabApp.expose_app_in_browser=True',
+      `--port=${port}`,
+      '--ServerApp.port_retries=0',
       '--ServerApp.ip=127.0.0.1',
-      `--IdentityProvider.token=${token}`,
+      `--IdentityProvider.token=${TOKEN}`,
       `--ServerApp.root_dir=${join(folder, 'work')}`
     ],
     { cwd: join(folder, 'work'), env: surroundings(folder), stdio: ['ignore', 'pipe', 'pipe'] }
@@ -124,34 +154,20 @@ export async function startServer({ devices = null, extension = true } = {}) {
   const ended = new Promise(done => child.on('exit', done));
   const runtime = join(folder, 'runtime');
   const info = await until('the Jupyter server', () => {
-    const name = readdirSync(runtime).find(item => /^jpserver-.*\.json$/.test(item));
-    return name && log.includes('is running at') ? JSON.parse(readFileSync(join(runtime, name), 'utf8')) : null;
+    const path = join(runtime, `jpserver-${child.pid}.json`);
+    return log.includes('is running at') && existsSync(path) ? JSON.parse(readFileSync(path, 'utf8')) : null;
   }).catch(error => {
     child.kill('SIGKILL');
     throw new Error(`${error.message}\n${log}`);
   });
   return {
-    url: `http://127.0.0.1:${info.port}`,
-    token,
-    folder: join(folder, 'work'),
-    dra: (...words) => dra(folder, ...words),
-    /** Signs notebooks as this server's user, so that their outputs are trusted. */
-    trust(...names) {
-      const done = spawnSync(python(), ['-m', 'jupyter', 'trust', ...names], { cwd: join(folder, 'work'), env: surroundings(folder), encoding: 'utf8' });
-      if (done.status !== 0) {
-        throw new Error(done.stderr);
-      }
-    },
+    port: info.port,
     log: () => log,
-    async stop() {
-      child.kill('SIGTERM');
+    async end(signal) {
+      child.kill(signal);
       const timer = setTimeout(() => child.kill('SIGKILL'), 20_000);
       await ended;
       clearTimeout(timer);
-      if (devices && !GIVEN) {
-        dra(folder, 'local', 'down');
-      }
-      rmSync(folder, { recursive: true, force: true });
     }
   };
 }

@@ -527,16 +527,18 @@ export interface CompactDeviceList extends Omit<DeviceList, 'kind' | 'devices'> 
 }
 
 export interface Waiting {
+  /** As for holders; names are null where policy withholds them. */
+  who: Holder['who'];
   user: string | null;
   namespace: string | null;
-  claim: string;
-  summary?: string | null;
-  requirement?: Requirement | null;
+  claim: string | null;
+  session: string | null;
+  /** The recorded request, else what the claim itself amounts to; null where no request can say it. */
+  requirement: Requirement | null;
   since: string;
   /** `never` cannot ever start, `starting` fits now. */
-  group: 'never' | 'taken' | 'starting' | 'limit' | 'unknown' | string;
-  session?: string | null;
-  verdict?: Verdict | null;
+  group: 'never' | 'taken' | 'starting' | 'unknown' | string;
+  verdict: Verdict | null;
   reasons: readonly Reason[];
 }
 
@@ -544,6 +546,7 @@ export interface WaitingList {
   kind: 'WaitingList';
   version: number;
   context: Context;
+  visible: Visible;
   waiting: readonly Waiting[];
 }
 

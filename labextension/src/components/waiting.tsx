@@ -72,7 +72,7 @@ export function WaitingView(props: {
                 <strong>
                   <Name text={row.who} />
                 </strong>
-                {' / '}
+                {row.claim && ' / '}
                 <Name text={row.claim} /> <span className="dra-mod-quiet">{row.request}</span>
               </button>
               <span className="dra-Waiting-since">

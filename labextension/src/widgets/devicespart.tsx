@@ -39,16 +39,14 @@ function waitingWhy(actions: Actions, group: string): string {
 
 /** Who waits, each with the reason line a plan would show. */
 function waitingRows(actions: Actions, list: WaitingList): WaitingRow[] {
-  return list.waiting.map(item => {
+  return list.waiting.map((item, index) => {
     const [first] = item.reasons;
     const line = first ? reasonLine(actions.speech, first) : null;
     return {
-      key: `${item.namespace}/${item.claim}`,
-      who: item.user ?? item.namespace ?? '',
-      claim: item.claim,
-      request: item.requirement
-        ? requirementLine(actions.speech, item.requirement, actions.tierName)
-        : (item.summary ?? ''),
+      key: item.claim ? `${item.namespace}/${item.claim}` : `hidden ${index}`,
+      who: item.user ?? item.namespace ?? actions.speech.trans.__('not visible to you'),
+      claim: item.claim ?? '',
+      request: item.requirement ? requirementLine(actions.speech, item.requirement, actions.tierName) : '',
       group: item.group,
       why: line ? [line.main, line.sub].filter(Boolean).join(' · ') : waitingWhy(actions, item.group),
       since: item.since,

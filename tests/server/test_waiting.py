@@ -1,0 +1,81 @@
+"""Who waits and why, as far as rights and policy show."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from jupyter_dra.planner import Inventory
+from jupyter_dra.server.waiting import waiting_rows
+from tests.planner.build import NVIDIA_CLASS, claim, device_class, h100, held, request, slice_of
+
+Json = dict[str, Any]
+HOPPER = 'device.attributes["gpu.nvidia.com"].architecture == "Hopper"'
+RUBIN = 'device.attributes["gpu.nvidia.com"].architecture == "Rubin"'
+
+
+def waits(name: str, minute: int, *requests: Json, user: str | None = None, **more: str) -> Json:
+    found = claim(name, *requests, namespace="team-b")
+    metadata = {**found["metadata"], "creationTimestamp": f"2026-11-30T12:{minute:02}:00Z"}
+    if user is not None:
+        metadata["annotations"] = {"jupyter-dra.dev/user": user}
+    metadata.setdefault("annotations", {}).update(more)
+    return {**found, "metadata": metadata}
+
+
+def cluster(*claims: Json, **visibility: Any) -> Inventory:
+    taken = held("train", ("gpu.nvidia.com", "n1", "gpu-0"), namespace="team-c")
+    objects = [device_class("gpu", NVIDIA_CLASS), slice_of("n1", [h100("gpu-0")]), taken, *claims]
+    return Inventory.from_objects(objects, {"claims": "all", **visibility})
+
+
+def test_each_waiting_claim_is_told_with_its_group_and_reasons_oldest_first() -> None:
+    rows = waiting_rows(
+        cluster(
+            waits("young", 20, request("gpu", "gpu", HOPPER)),
+            waits("old", 10, request("gpu", "gpu", RUBIN), user="mira"),
+            waits("lost", 30, request("gpu", "no-such-class")),
+        )
+    )
+    assert [(row["claim"], row["group"], row["who"]) for row in rows] == [
+        ("old", "never", "user"),
+        ("young", "taken", "namespace"),
+        ("lost", "never", "namespace"),
+    ]
+    assert rows[0]["user"] == "mira"
+    assert [reason["code"] for reason in rows[1]["reasons"]] == ["taken"]
+
+
+def test_a_claim_that_was_allocated_or_is_being_deleted_does_not_wait() -> None:
+    leaving = waits("leaving", 1, request("gpu", "gpu"))
+    leaving["metadata"]["deletionTimestamp"] = "2026-11-30T12:30:00Z"
+    assert waiting_rows(cluster(leaving)) == []
+
+
+def test_a_claim_made_by_hand_is_told_as_the_request_it_amounts_to() -> None:
+    (row,) = waiting_rows(cluster(waits("by-hand", 1, request("gpu", "gpu", count=4))))
+    assert row["requirement"] == {"tier": "gpu", "count": 4}
+
+
+def test_the_recorded_request_wins_and_a_strangers_nonsense_does_not_break_the_list() -> None:
+    note = "jupyter-dra.dev/requirement"
+    rows = waiting_rows(
+        cluster(
+            waits("ours", 1, request("gpu", "gpu"), **{note: '{"vram": "80GB"}'}),
+            waits("odd", 2, request("gpu", "gpu"), **{note: "[1, 2"}),
+        )
+    )
+    assert rows[0]["requirement"] == {"vram": "80GB"}
+    assert rows[1]["requirement"] == {"tier": "gpu"}
+
+
+def test_names_of_others_are_withheld_by_policy_but_not_ones_own() -> None:
+    claims = [
+        waits("a", 1, request("gpu", "gpu"), user="mira"),
+        waits("b", 2, request("gpu", "gpu"), user="ada"),
+    ]
+    rows = waiting_rows(cluster(*claims, names=False, user="ada"))
+    assert [(row["who"], row["user"], row["claim"]) for row in rows] == [
+        ("hidden", None, None),
+        ("you", "ada", "b"),
+    ]
+    assert rows[0]["group"] == "taken"
