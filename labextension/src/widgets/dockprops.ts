@@ -195,9 +195,15 @@ const EMPTY: Sentence = sentence('');
 function blank(context: DockContext, callbacks: Callbacks): DockProps {
   const { trans } = context.speech;
   const { problem, busy, slow, generation } = context.state;
+  // What the server could not do is nothing to correct.
+  const failed = problem !== null && problem.status >= 500;
   return {
     face: problem ? 'problem' : 'loading',
-    head: problem ? trans.__('Needs a correction') : trans.__('Looking …'),
+    head: failed
+      ? trans.__('No answer from the server')
+      : problem
+        ? trans.__('Needs a correction')
+        : trans.__('Looking …'),
     body: problem ? sentence('{text}', { text: problem.message }) : EMPTY,
     price: null,
     hint: null,
@@ -215,7 +221,7 @@ function blank(context: DockContext, callbacks: Callbacks): DockProps {
     enabled: false,
     showLaunch: true,
     foot: null,
-    extra: [],
+    extra: failed ? [{ text: trans.__('Try again'), onPress: callbacks.onRetry }] : [],
     target: null,
     error: context.error,
     ...callbacks
