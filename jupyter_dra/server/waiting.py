@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..errors import DRAError
-from ..planner import Inventory
+
+if TYPE_CHECKING:
+    from ..planner import Inventory
 
 _MOST = 200
 _PLANNED = 50
