@@ -7,6 +7,7 @@ of pkg/kubelet/kubelet.go and pkg/kubelet/eviction, and the waiting reasons of p
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -64,6 +65,7 @@ _DISRUPTION = {
     "TerminationByKubelet": "evicted",
     "DeletionByDeviceTaintManager": "device-unhealthy",
 }
+_SHORT_OF = re.compile(r"low on resource: ([a-z-]+)")
 _IMAGE_NEVER = frozenset({"InvalidImageName", "ErrImageNeverPull"})
 _IMAGE_TRIES = frozenset({"ErrImagePull", "ImagePullBackOff", "RegistryUnavailable"})
 _NOT_THERE = (
@@ -136,7 +138,9 @@ def reason_of_pod(pod: Mapping[str, Any]) -> Reason | None:
     if disrupted is not None:
         return disrupted
     if status.get("reason") == "Evicted":
-        return reason("evicted", detail=status.get("message"), exit_code=exit_code)
+        short = _SHORT_OF.search(str(status.get("message") or ""))
+        scarce = {"resource": short[1]} if short else {}
+        return reason("evicted", detail=status.get("message"), exit_code=exit_code, **scarce)
     if status.get("reason") in ("NodeLost", "NodeShutdown", "Terminated"):
         code = "node-lost" if status["reason"] == "NodeLost" else "evicted"
         return reason(code, detail=status.get("message"), exit_code=exit_code)

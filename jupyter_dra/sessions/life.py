@@ -153,6 +153,7 @@ def finish(ctx: Context, session: LiveSession, why: Reason, by: str | None = Non
     """Begin to end the session; the first reason counts."""
     if session.releasing is not None:
         return
+    why = _with_facts(session, why)
     session.ending, session.ended_by, session.ending_at = why, by or why.params.get("by"), ctx.clock()
     log.info("Session %s is given back (%s): %s", session.id, why.code, one_line(why.in_words()))
     session.fail_step()
@@ -197,6 +198,20 @@ async def _right_size(ctx: Context, session: LiveSession) -> dict[str, Any] | No
     except DRAError:
         return None
     return right_size(session.usage, tiers, held=held)
+
+
+def _with_facts(session: LiveSession, why: Reason) -> Reason:
+    """The reason with what the session knows about its device and the cluster did not say."""
+    facts: dict[str, Any] = {}
+    usage = session.usage or {}
+    if why.code == "out-of-memory" and usage.get("memory_used_bytes") is not None:
+        facts = {
+            "device_used_bytes": usage["memory_used_bytes"],
+            "device_total_bytes": usage.get("memory_total_bytes"),
+        }
+    if why.code == "prepare-failed" and session.devices:
+        facts = {"device": session.devices[0].device, "text": (why.detail or "").rstrip(".")}
+    return replace(why, params={**facts, **why.params})
 
 
 async def _last_lines(ctx: Context, session: LiveSession) -> str | None:

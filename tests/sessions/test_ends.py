@@ -135,7 +135,9 @@ def test_a_node_that_runs_short_evicts_with_its_reason(place: Place, told: pytes
     service = place.service()
     session_id = launched(service, L4)
     annotate(place, "pods", f"{session_id}-0", "evict")
-    assert "low on resource" in check_end(place, service, session_id, "evicted", told)["params"]["detail"]
+    params = check_end(place, service, session_id, "evicted", told)["params"]
+    assert "low on resource" in params["detail"]
+    assert params["resource"] == "memory"
 
 
 def disrupt(place: Place, pod: str, reason: str) -> None:
@@ -368,6 +370,7 @@ def test_a_device_that_no_driver_can_prepare_ends_the_launch(
         assert seconds < 15
         found = check_end(place, service, session_id, "prepare-failed", told)
         assert "not registered" in found["params"]["detail"]
+        assert found["params"]["device"] == "gpu-0"
     finally:
         place.cluster.request("DELETE", f"{slices}/{place.namespace}")
         place.cluster.request("DELETE", f"{classes}/{place.namespace}")

@@ -144,7 +144,7 @@ function laterReason(speech: Speech, session: Session, ended: Ended): string | n
     case 'cancelled':
       return trans.__('You stopped it.');
     case 'stopped-by-admin': {
-      const values = { who: ended.by ?? trans.__('An admin'), text: ended.message ?? '' };
+      const values = { who: ended.by ?? trans.__('An admin'), text: text(params, 'detail') };
       return values.text
         ? fill(trans.__('{who} stopped it: {text}.'), values)
         : fill(trans.__('{who} stopped it.'), values);

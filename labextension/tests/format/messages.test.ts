@@ -213,7 +213,7 @@ function ends(speech: Speech): Said {
       words('idle').head,
       words('lease-over').head,
       why('stopped'),
-      why('stopped-by-admin')
+      why('stopped-by-admin', { detail: 'maintenance' })
     ],
     '44 evicted': [why('evicted', { resource: 'disk' }), why('node-drained'), why('preempted')],
     '45 device': [why('device-unhealthy', { reason: 'gpu-lost' })],
