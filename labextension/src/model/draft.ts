@@ -109,6 +109,12 @@ export function removeChip(draft: Draft, field: ChipField): Draft {
   return patch(draft, gone);
 }
 
+/** What says which device; the rest holds without being written into a request. */
+export function deviceOnly(requirement: Requirement): Requirement {
+  const device: ReadonlySet<string> = new Set(DEVICE_FIELDS);
+  return Object.fromEntries(Object.entries(requirement).filter(([field]) => device.has(field))) as Requirement;
+}
+
 /** What runs on the device, and how long: kept whatever says which device. */
 function besidesDevice(requirement: Requirement): Requirement {
   const device: ReadonlySet<string> = new Set(DEVICE_FIELDS);

@@ -9,7 +9,7 @@ import type { Requirement, Session } from '../api/types';
 import { ClaimEditor } from './claimeditor';
 import { ClusterModel } from './cluster';
 import { DevicesModel } from './devices';
-import { draftOf, EMPTY_DRAFT, readWish, type Draft, type Wish } from './draft';
+import { deviceOnly, draftOf, EMPTY_DRAFT, readWish, type Draft, type Wish } from './draft';
 import { Gather } from './gather';
 import { Observable, type Visibility } from './observable';
 import { PlanModel, TYPING_MS } from './plan';
@@ -242,7 +242,7 @@ export class Workbench {
       this.wish?.required ?? null,
       path ? byNotebook[path] : undefined,
       recent[0]?.requirement,
-      offers?.defaults
+      offers?.defaults && deviceOnly(offers.defaults)
     );
     this.draft.set(draftOf(first));
     this._onNotebook();

@@ -9,7 +9,8 @@ import {
   removeChip,
   sameRequirement,
   typeMemory,
-  undo
+  undo,
+  deviceOnly
 } from '../../src/model/draft';
 
 test('a typed size goes into the requirement, text that is none takes it out and stays in the field', () => {
@@ -92,4 +93,11 @@ test.each([
 test('companions in a wish are cleaned like the wish itself', () => {
   const wish = readWish({ version: 1, required: { near: [{ tier: 'nic', image: 'evil' }] } });
   expect(wish?.required).toEqual({ near: [{ tier: 'nic' }] });
+});
+
+test('what the admin set for every session is not written into a request', () => {
+  expect(deviceOnly({ tier: 'small', vram: '24GB', cpu: 4, host_memory: '16Gi', lease: '4h' })).toEqual({
+    tier: 'small',
+    vram: '24GB'
+  });
 });
