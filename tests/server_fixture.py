@@ -78,10 +78,12 @@ class RunningServer:
     def log(self) -> str:
         return (self.folder / "server.log").read_text(errors="replace")
 
-    async def connect(self, kernel_id: str) -> KernelSocket:
-        """A web socket to a kernel's channels, as a notebook has one."""
-        address = f"{self.url}/api/kernels/{kernel_id}/channels?token={TOKEN}".replace("http:", "ws:", 1)
-        return KernelSocket(await websocket_connect(address, max_message_size=2**26))
+    async def connect(self, kernel_id: str, client: str | None = None) -> KernelSocket:
+        """A web socket to a kernel's channels, as a notebook has one; a page comes back with the same ``client``."""
+        own = client or uuid.uuid4().hex
+        words = f"token={TOKEN}&session_id={own}"
+        address = f"{self.url}/api/kernels/{kernel_id}/channels?{words}".replace("http:", "ws:", 1)
+        return KernelSocket(await websocket_connect(address, max_message_size=2**26), own)
 
     def kill(self) -> None:
         """End it as a crash does."""
@@ -101,15 +103,30 @@ class RunningServer:
 class KernelSocket:
     """Executes code in a kernel of the server and waits for what it prints."""
 
-    def __init__(self, socket: WebSocketClientConnection) -> None:
+    def __init__(self, socket: WebSocketClientConnection, session: str) -> None:
         self._socket = socket
-        self._session = uuid.uuid4().hex
+        self._session = session
 
     async def execute(self, code: str, *, timeout: float = DEADLINE) -> str:
         """What the code prints; raises AssertionError with its error."""
+        return await self.follow(await self.begin(code), timeout=timeout)
+
+    async def begin(self, code: str) -> str:
+        """Send code and return the id of the request."""
         own = uuid.uuid4().hex
         content = {"code": code, "silent": False, "store_history": False, "allow_stdin": False}
         await self._send("execute_request", own, content)
+        return own
+
+    async def printed(self, own: str) -> str:
+        """The next text that a request prints."""
+        while True:
+            message = await self._receive()
+            if message["parent_header"].get("msg_id") == own and message["msg_type"] == "stream":
+                return str(message["content"]["text"])
+
+    async def follow(self, own: str, *, timeout: float = DEADLINE) -> str:
+        """What a request prints from now until it has ended and was answered; raises AssertionError with its error."""
         printed, replied, idle = [], False, False
         async with asyncio.timeout(timeout):
             while not (replied and idle):
@@ -145,6 +162,10 @@ class KernelSocket:
             assert text is not None, "the server closed the web socket"
             if isinstance(text, str):
                 return dict(json.loads(text))
+
+    def let_go(self) -> None:
+        """Close this end only; the server is gone."""
+        self._socket.close()
 
     async def close(self) -> None:
         """Say goodbye and wait for the answer, so that no socket stays."""

@@ -129,6 +129,10 @@ class PodControl:
         self._events.put_nowait(None)
 
     @property
+    def busy(self) -> bool:
+        return self.state.get("activity") == "busy"
+
+    @property
     def held(self) -> bool:
         kernel = self.state.get("kernel")
         return isinstance(kernel, dict) and kernel.get("state") == "held"

@@ -27,10 +27,11 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
     from ..sessions import leasing as podlease
-    from . import podkernel, podmeter, podusage
+    from . import podkeep, podkernel, podmeter, podusage
 
     Operation = Callable[["Podside", dict[str, Any]], Awaitable[Any]]
 else:
+    import podkeep
     import podkernel
     import podlease
     import podmeter
@@ -85,6 +86,7 @@ class Podside:
         self.deaths: deque[float] = deque(maxlen=RESTARTS + 1)
         self.clients: dict[asyncio.StreamWriter, float] = {}  # with the moment each was last heard of
         self.connections = 0
+        self.keeper = podkeep.Keeper()
         self.held = bool(options.hold)
         self.ready = False
         self.blind = bool(config.get("curve"))  # encrypted status messages cannot be read: never judged idle
@@ -394,6 +396,8 @@ class Podside:
                 await self.converse(reader, writer)
             elif channel in podkernel.CHANNELS:
                 await self.join(channel, writer)
+            elif channel == "kept":
+                await self.keeper.give(writer)
             else:
                 raise Refused("bad-hello", f"The first line names no channel of version {VERSION}.")
         except Refused as error:
@@ -416,19 +420,20 @@ class Podside:
         await self.socket_ready(channel, 60.0)
         loop = asyncio.get_running_loop()
         outer = podkernel.Pipe()
-        _transport, inner = await loop.create_unix_connection(
-            podkernel.Pipe, self.kernel.socket_path(channel)
-        )
+        made = podkeep.Published if channel == "iopub" and not self.blind else podkernel.Pipe
+        _transport, inner = await loop.create_unix_connection(made, self.kernel.socket_path(channel))
         inner.peer, outer.peer = outer, inner
         # The other side sends nothing between its first line and our answer, so no byte is left in the reader.
         writer.transport.set_protocol(outer)
         outer.connection_made(writer.transport)
         writer.write(b'{"ok":true}\n')
+        self.keeper.joined(inner)
         try:
             await asyncio.wait([inner.over, outer.over], return_when=asyncio.FIRST_COMPLETED)
         finally:
-            inner.transport.close()
             outer.transport.close()
+            if self.ending or not self.keeper.left(inner):
+                inner.transport.close()
 
     async def converse(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Serve one control connection: events out, requests in."""

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
+FORGET_SECONDS = 15.0
+
 
 class Attachments:
     """Launches that end as kernels of this server.
@@ -37,6 +39,7 @@ class Attachments:
         self._on_attached = on_attached
         self._expected: dict[str, str] = {}  # kernel id → session id, until the kernel manager has it
         self._tasks: set[asyncio.Task[None]] = set()
+        self._forgetting: set[asyncio.Task[None]] = set()
 
     @property
     def _manager(self) -> Any:
@@ -112,7 +115,7 @@ class Attachments:
         """Cancel or stop; the kernels of the session leave the kernel manager."""
         record = await self._sessions.stop(session_id)
         for one in record.kernels:
-            self._spawn(self._forget_kernel(one.id))
+            self._spawn(self._forget_kernel(one.id), self._forgetting)
         return record.as_dict()
 
     async def stop_kernel(self, session_id: str, kernel_id: str) -> dict[str, Any]:
@@ -164,10 +167,17 @@ class Attachments:
         for kernel_id in [one for one, owner in self._expected.items() if owner == session_id]:
             self._expected.pop(kernel_id, None)
 
-    def close(self) -> None:
-        """Stop waiting for launches."""
-        for task in self._tasks:
+    async def close(self) -> None:
+        """Stop waiting for launches; kernels that are just leaving leave first.
+
+        jupyter_server cannot end while a kernel's shutdown is half done (multikernelmanager.py, ``ready``).
+        """
+        if self._forgetting:
+            await asyncio.wait(self._forgetting, timeout=FORGET_SECONDS)
+        tasks = [*self._tasks, *self._forgetting]
+        for task in tasks:
             task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
 
     def _follow(self, session_id: str, kernel_id: str, notebook: str | None) -> None:
         self._expected[kernel_id] = session_id
@@ -198,10 +208,11 @@ class Attachments:
         if kernel_id in manager:
             await manager.shutdown_kernel(kernel_id, now=True)
 
-    def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
+    def _spawn(self, work: Coroutine[Any, Any, None], among: set[asyncio.Task[None]] | None = None) -> None:
+        tasks = self._tasks if among is None else among
         task = asyncio.get_running_loop().create_task(work)
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        tasks.add(task)
+        task.add_done_callback(tasks.discard)
 
     def _choice(self, name: str | None) -> KernelChoice | None:
         """The kernel to run in the pod: one of this server's own kernelspecs by name, without its environment."""

@@ -427,7 +427,7 @@ class Board:
     async def _drop_sessions(self, *, keep: bool | None) -> None:
         sessions, self._sessions = self._sessions, None
         if self._attachments is not None:
-            self._attachments.close()
+            await self._attachments.close()
             self._attachments = None
         for end in self._ends:
             end()

@@ -5,9 +5,11 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from ..kernels.kernelspecs import SESSION_SPEC
+from .catchup import open_pages
 from .ledger import Entry, Ledger
 
 if TYPE_CHECKING:
@@ -119,6 +121,8 @@ class Keeping:
                     page["name"],
                     page["type"],
                 )
+        clients = open_pages(manager, self._server.kernel_websocket_connection_class)
+        found = {name: replace(entry, client=clients.get(name)) for name, entry in found.items()}
         return list({**waiting, **found}.values())
 
     async def close(self, *, keep: bool) -> None:

@@ -20,6 +20,7 @@ _LIMIT = 4 * 2**20
 class Entry:
     """One kernel of a session that a server held.
 
+    ``client`` is the session of the web socket of an open page; None while no page is open.
     ``page`` is the id of its Jupyter session (what an open notebook knows), with ``path``, ``title`` and ``type`` of
     the document; None for a kernel that no document used.
     """
@@ -31,6 +32,7 @@ class Entry:
     path: str | None = None
     title: str | None = None
     type: str | None = None
+    client: str | None = None
 
 
 class Ledger:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import logging
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 log = logging.getLogger(__name__)
@@ -39,6 +39,8 @@ class OfflineBuffer:
         self._items: deque[Item] = deque()
         self._kept: list[Item] = []
         self._bytes = 0
+        self.missing: Callable[[list[list[Any]], set[bytes]], Iterable[list[bytes]]] | None = None
+        """Makes replies that got lost, from the iopub messages and the parents that were answered."""
         self.dropped: dict[bytes, int] = {}
         """Bytes dropped, by the parent header they belong to."""
 
@@ -56,10 +58,21 @@ class OfflineBuffer:
     def _drop(self, parts: list[Any]) -> None:
         size = _size(parts)
         self._bytes -= size
-        parent = _parent(parts)
+        parent = parent_of(parts)
         self.dropped[parent] = self.dropped.pop(parent, 0) + size
         if len(self.dropped) > MOST_CELLS:
             del self.dropped[next(iter(self.dropped))]
+
+    def put_first(self, messages: Iterable[list[bytes]], dropped_bytes: int) -> None:
+        """Put older iopub messages before what is here, each once; of still older ones this much was dropped."""
+        here = {_signature(parts) for _, parts in self._items}
+        older = [parts for parts in messages if _signature(parts) not in here]
+        self._items.extendleft(("iopub", parts) for parts in reversed(older))
+        self._bytes += sum(map(_size, older))
+        if older and dropped_bytes:
+            self.dropped[parent_of(older[0])] = dropped_bytes
+        while self._bytes > self._most and self._items:
+            self._drop(self._items.popleft()[1])
 
     def __len__(self) -> int:
         return len(self._items) + len(self._kept) + len(self.dropped)
@@ -73,17 +86,29 @@ class OfflineBuffer:
             yield "iopub", self._notice(header, size)
         yield from self._items
         yield from self._kept
+        if self.missing is not None:
+            answered = {parent_of(parts) for _, parts in self._kept}
+            yield from (("shell", reply) for reply in self.missing([one for _, one in self._items], answered))
 
 
 def _size(parts: list[Any]) -> int:
     return sum(len(part) for part in parts)
 
 
-def _parent(parts: list[Any]) -> bytes:
+def parent_of(parts: list[Any]) -> bytes:
     """The parent header of a wire message, as it stands."""
     frames = [bytes(part) for part in parts[:8]]
     try:
         return frames[frames.index(_DELIMITER) + 3]
+    except (ValueError, IndexError):
+        return b""
+
+
+def _signature(parts: list[Any]) -> bytes:
+    """What tells a message from every other: the frame behind the delimiter."""
+    frames = [bytes(part) for part in parts[:8]]
+    try:
+        return frames[frames.index(_DELIMITER) + 1]
     except (ValueError, IndexError):
         return b""
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import ClusterError, ConflictError, DRAError, NotFoundError, one_line
 from ..kernels.kernelspecs import SESSION_SPEC
+from .catchup import catch_up
 from .ledger import Entry
 
 if TYPE_CHECKING:
@@ -135,7 +136,7 @@ class Reattachment:
             return
         for entry in entries:
             if entry.kernel in handles:
-                await self._kernel(entry, handles[entry.kernel], record)
+                await self._kernel(entry, handles[entry.kernel])
         self._drop(entries)
         self._changed(session_id)
 
@@ -143,18 +144,32 @@ class Reattachment:
         for entry in entries:
             self.waiting.pop(entry.kernel, None)
 
-    async def _kernel(self, entry: Entry, handle: KernelHandle, record: dict[str, Any]) -> None:
+    async def _kernel(self, entry: Entry, handle: KernelHandle) -> None:
         manager: Any = self._server.kernel_manager
         if entry.kernel in manager:
             return
-        state = next((one["state"] for one in record["kernels"] if one["id"] == entry.kernel), "idle")
         try:
             await _into_manager(manager, self._sessions, entry, handle)
-            manager.get_kernel(entry.kernel).execution_state = state if state in ("idle", "busy") else "idle"
+            if handle.control.busy:
+                _let_pages_in(manager.get_kernel(entry.kernel))
             self.back += 1
             await self._page(entry)
+            await self._catch_up(entry, handle)
         except Exception:
             log.exception("The kernel %s could not be brought back", entry.kernel)
+
+    async def _catch_up(self, entry: Entry, handle: KernelHandle) -> None:
+        """What the kernel published meanwhile is for the page that was open; the history says what became of it."""
+        if entry.client is None:
+            return
+        try:
+            kept = await catch_up(self._server.kernel_manager, handle, entry.client, self._sessions.loop.wrap)
+        except ClusterError as error:
+            log.info("Output of kernel %s from the time without a server is lost: %s", entry.kernel, error)
+            return
+        await self._sessions.note_output(
+            entry.session, entry.kernel, messages=len(kept.messages), dropped=kept.dropped_messages
+        )
 
     async def _page(self, entry: Entry) -> None:
         """The document's Jupyter session, under the id an open page knows."""
@@ -203,6 +218,13 @@ async def _into_manager(manager: Any, sessions: Sessions, entry: Entry, handle: 
     KERNEL_CURRENTLY_RUNNING_TOTAL.labels(type=km.kernel_name).inc()
     if not manager._initialized_culler:
         manager.initialize_culler()
+
+
+def _let_pages_in(km: Any) -> None:
+    """A kernel that runs a cell answers no questions; a page would wait a minute for its protocol version."""
+    km.execution_state = "busy"
+    km._kernel_info_future = asyncio.get_running_loop().create_future()
+    km._kernel_info_future.set_result({})
 
 
 def _kernel_name(manager: Any, name: str) -> str:

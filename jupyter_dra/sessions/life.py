@@ -76,8 +76,9 @@ async def cancel(tasks: Iterable[asyncio.Task[Any] | None]) -> None:
 def connected(ctx: Context, session: LiveSession, kernel: LiveKernel) -> None:
     """Note that podside answers and the kernel runs."""
     now = ctx.clock()
-    kernel.state = "idle"
-    kernel.last_activity = kernel.idle_since = now
+    busy = kernel.control is not None and kernel.control.busy
+    kernel.state = "busy" if busy else "idle"
+    kernel.last_activity, kernel.idle_since = now, None if busy else now
     kernel.connected.set()
     if session.ready_at is None:
         session.ready_at = now

@@ -256,6 +256,14 @@ class LiveSession:
         self.history.append({"at": int(self.clock()), "event": event, **whose, **params})
         del self.history[:-HISTORY]
 
+    def amend(self, event: str, kernel_id: str, **params: Any) -> None:
+        """Add to the newest line of this kind about a kernel."""
+        for index in reversed(range(len(self.history))):
+            entry = self.history[index]
+            if entry.get("event") == event and entry.get("kernel") == kernel_id:
+                self.history[index] = {**entry, **params}
+                return
+
     def touch(self) -> None:
         """Wake whoever waits for a change of this session's objects."""
         self.touched.set()

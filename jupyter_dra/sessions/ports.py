@@ -92,6 +92,11 @@ class Control(Protocol):
         ...
 
     @property
+    def busy(self) -> bool:
+        """Whether the kernel ran something when this connection was made."""
+        ...
+
+    @property
     def held(self) -> bool:
         """Whether podside holds its kernel back until `start`, as far as it told."""
         ...

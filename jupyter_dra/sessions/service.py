@@ -7,12 +7,13 @@ import builtins
 import functools
 import logging
 import time
-from collections.abc import AsyncGenerator, Callable, Coroutine, Iterable, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Iterable, Mapping
+from contextlib import aclosing
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 from ..claims import Requirement
 from ..cluster import KubeClient, ServerVersion, rights
-from ..errors import ConflictError, DRAError, NotFoundError, SessionEnded
+from ..errors import ConflictError, NotFoundError, SessionEnded
 from . import custody, life
 from .beginning import check, named_claim, new_kernel, new_session, terms_of
 from .charging import charge_of, charge_of_claim
@@ -24,10 +25,10 @@ from .inventory import InventoryFeed
 from .lease_notes import tell_lease
 from .limits import check_claim, check_limits, check_policy
 from .live import LiveKernel, LiveSession
+from .logs import across, read_log
 from .loop import BackgroundLoop
-from .making import Context, default_image
+from .making import Context, default_image, remember
 from .opening import Opening, Where, named
-from .pods import CONTAINER
 from .policy import SessionPolicy
 from .ports import KernelChannel, KernelChoice, KernelHandle, PodRuntime, SessionEvent
 from .reconcile import reconcile, reconcile_for_ever
@@ -45,8 +46,6 @@ log = logging.getLogger(__name__)
 
 P = ParamSpec("P")
 R = TypeVar("R")
-
-_LOG_LIMIT = 8 * 2**20
 
 
 def on_loop(
@@ -349,7 +348,6 @@ class Sessions:
         For the session of another user who shares it this begins a session of our own on the same claim.
         """
         ctx = await self._context()
-        session = await self._registry.own(ctx, session_id)
         foreign = await self._registry.joinable(ctx, session_id)
         if foreign is not None:
             return await self.launch(
@@ -360,6 +358,7 @@ class Sessions:
                 notebook=notebook,
                 cwd=cwd,
             )
+        session = await self._registry.own(ctx, session_id)
         if session.releasing is not None or session.state not in ("running", "starting", "waiting"):
             raise ConflictError(f"The session {session_id} is {session.state}.", code="in-use")
         if session.claim_name is None:
@@ -528,6 +527,14 @@ class Sessions:
         return session.record()
 
     @on_loop
+    async def note_output(self, session_id: str, kernel_id: str, *, messages: int, dropped: int) -> None:
+        """What a kernel published while no server was there was kept: say so where its taking over is noted."""
+        ctx = await self._context()
+        session = await self._registry.own(ctx, session_id)
+        session.amend("reattached", kernel_id, output="kept", messages=messages, dropped=dropped)
+        remember(ctx, session)
+
+    @on_loop
     async def share(self, session_id: str, users: Iterable[str]) -> SessionRecord:
         """Let exactly these users join the session; see `sharing.share`."""
         ctx = await self._context()
@@ -562,41 +569,15 @@ class Sessions:
         self, session_id: str, *, kernel_id: str | None = None, tail: int | None = None, follow: bool = False
     ) -> AsyncGenerator[bytes]:
         """The log of a kernel's pod, in chunks; at most 8 MiB unless followed."""
-        queue: asyncio.Queue[bytes | DRAError | None] = asyncio.Queue(64)
-        here = asyncio.get_running_loop()
 
-        async def put(item: bytes | DRAError | None) -> None:
-            if here is asyncio.get_running_loop():
-                await queue.put(item)
-            else:
-                await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(queue.put(item), here))
+        async def opened() -> AsyncIterator[bytes]:
+            ctx = await self._context()
+            session = await self._registry.own(ctx, session_id)
+            return read_log(ctx, session, _kernel(session, kernel_id), tail=tail, follow=follow)
 
-        async def pump() -> None:
-            try:
-                ctx = await self._context()
-                session = await self._registry.own(ctx, session_id)
-                stream = ctx.client.logs(
-                    _kernel(session, kernel_id).pod_name,
-                    session.namespace,
-                    container=CONTAINER,
-                    tail=tail,
-                    follow=follow,
-                    limit_bytes=None if follow else _LOG_LIMIT,
-                )
-                async for chunk in stream:
-                    await put(chunk)
-                await put(None)
-            except DRAError as error:
-                await put(error)
-
-        future = self.loop.run(pump())
-        try:
-            while (item := await queue.get()) is not None:
-                if isinstance(item, DRAError):
-                    raise item
-                yield item
-        finally:
-            future.cancel()
+        async with aclosing(across(self.loop, opened)) as chunks:
+            async for chunk in chunks:
+                yield chunk
 
 
 def _kernel(session: LiveSession, kernel_id: str | None) -> LiveKernel:
@@ -604,5 +585,3 @@ def _kernel(session: LiveSession, kernel_id: str | None) -> LiveKernel:
     if kernel is None:
         raise NotFoundError(f"The session {session.id} has no kernel {kernel_id or 'yet'}.")
     return kernel
-
-

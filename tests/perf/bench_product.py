@@ -1,9 +1,9 @@
 """The product's times against its bars: ``python -m tests.perf.bench_product [PART…]`` (under six minutes).
 
-Parts: ``starts``, ``messages``, ``launches``, ``clicks``. Each figure stands beside the same of something bare (an
-interpreter, a plain local kernel, a server without us) measured in turns with it. The bars hold on a quiet machine with
-two cores: what is judged is processor time where the name says so, else the time divided by how much slower than alone
-a busy thread ran meanwhile. The last lines are the table.
+Parts: ``starts``, ``messages``, ``launches``, ``reattach``, ``clicks``. Each figure stands beside the same of something
+bare (an interpreter, a plain local kernel, a server without us) measured in turns with it. The bars hold on a quiet
+machine with two cores: what is judged is processor time where the name says so, else the time divided by how much slower
+than alone a busy thread ran meanwhile. The last lines are the table.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ import tempfile
 import time
 from pathlib import Path
 
-from . import launches, messages, starts
+from . import launches, messages, reattach, starts
 from .measuring import Table
 from .places import start_cluster
 
-PARTS = ("starts", "messages", "launches", "clicks")
+PARTS = ("starts", "messages", "launches", "reattach", "clicks")
 
 
 def main(words: list[str]) -> int:
@@ -33,13 +33,15 @@ def main(words: list[str]) -> int:
         folder = Path(name)
         if "starts" in parts:
             starts.measure(table, folder / "starts")
-        if {"messages", "launches"} & set(parts):
+        if {"messages", "launches", "reattach"} & set(parts):
             cluster = start_cluster(folder)
             try:
                 if "messages" in parts:
                     messages.measure(table, cluster, folder)
                 if "launches" in parts:
                     launches.measure(table, cluster, folder)
+                if "reattach" in parts:
+                    reattach.measure(table, cluster, folder / "reattach")
             finally:
                 cluster.stop()
         if "clicks" in parts:

@@ -118,11 +118,11 @@ async def test_jupyter_server_fills_and_replays_the_bounded_buffer(jp_serverapp:
         await client.wait_for_ready(timeout=60)
         stream = kernel.connect_iopub()
         manager.start_buffering(kernel_id, f"{kernel_id}:page", {"iopub": stream})
-        await client.execute("print('while nobody looked')", reply=True, timeout=60)
         found = manager._kernel_buffers[kernel_id]["buffer"]
         async with asyncio.timeout(30):
             while not any(b"while nobody looked" in part for _, parts in found for part in parts):
-                await asyncio.sleep(0.01)
+                # Again and again: until its subscription has come through, a stream hears nothing.
+                await client.execute("print('while nobody looked')", reply=True, timeout=60)
         assert isinstance(manager.get_buffer(kernel_id, f"{kernel_id}:page")["buffer"], OfflineBuffer)
         stream.close()
     finally:

@@ -132,6 +132,74 @@ def _interrupt(server: RunningServer, kernel: str) -> None:
     asyncio.run(main())
 
 
+LINES = """
+import os, pathlib, time
+number = 0
+while not os.path.exists({flag!r}):
+    print(number, flush=True)
+    pathlib.Path({progress!r}).write_text(str(number))
+    number += 1
+    time.sleep(0.05)
+"""
+
+
+async def _printing(server: RunningServer, kernel: str, folder: Path) -> tuple[str, int]:
+    """A page whose cell prints on while the server is killed: the cell, and the last number that was seen."""
+    page = await server.connect(kernel, "page-1")
+    cell = await page.begin(LINES.format(flag=str(folder / "enough"), progress=str(folder / "progress")))
+    seen = await page.printed(cell)
+    await asyncio.to_thread(written, server, '"page-1"')
+    await asyncio.to_thread(server.kill)
+    try:
+        while True:
+            seen = await page.printed(cell)
+    except AssertionError:  # the server's end is closed
+        last = int(seen.split()[-1])
+        page.let_go()
+
+    def went_on() -> bool:
+        text = (folder / "progress").read_text()
+        return bool(text) and int(text) > last + 10
+
+    await asyncio.to_thread(eventually, went_on, 20)
+    return cell, last
+
+
+@pytest.mark.parametrize("meanwhile", [True, False], ids=["cell ends meanwhile", "cell goes on"])
+def test_an_open_page_gets_what_its_cell_printed_while_there_was_no_server(
+    cluster: LocalCluster, tmp_path: Path, meanwhile: bool
+) -> None:
+    server = start_server(tmp_path, cluster)
+    try:
+        session = begin(server, "train.ipynb")
+        kernel = kernel_of(session)
+        cell, last = asyncio.run(_printing(server, kernel, tmp_path))
+        if meanwhile:
+            (tmp_path / "enough").touch()
+        server = start_server(tmp_path, cluster)
+        server.request("GET", "/api/sessions")  # waits until the kernels are back
+
+        async def page_again() -> str:
+            page = await server.connect(kernel, "page-1")
+            first = await page.printed(cell)
+            (tmp_path / "enough").touch()
+            rest = await page.follow(cell)
+            await page.close()
+            return first + rest
+
+        rest = [int(line) for line in asyncio.run(page_again()).split()]
+        assert rest == list(range(rest[0], rest[-1] + 1)), "nothing is missing and nothing comes twice"
+        assert last < rest[0] <= last + 5, "only what was on its way when the server died may be lost"
+        history = server.dra("GET", f"sessions/{session['id']}")["history"]
+        [back] = [one for one in history if one["event"] == "reattached"]
+        assert (back["output"], back["dropped"]) == ("kept", 0)
+        assert back["messages"] > 0
+        server.dra("DELETE", f"sessions/{session['id']}")
+        cluster.wait_gone("resourceclaims", session["id"])
+    finally:
+        server.stop()
+
+
 def test_a_server_stopped_in_order_keeps_its_sessions_if_the_setting_says_so(
     cluster: LocalCluster, tmp_path: Path
 ) -> None:
