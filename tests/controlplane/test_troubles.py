@@ -57,7 +57,8 @@ def test_connections_that_are_cut_hide_no_end(place: LabPlace, tmp_path: Path) -
             place.lab.request("DELETE", f"/api/v1/namespaces/{place.namespace}/pods/{session_id}-0")
             place.lab.wait_gone("pods", f"{session_id}-0", place.namespace)
             proxy.up = True
-        assert code_of_end(service, session_id) == "pod-deleted"
+        # The claim went with its pod meanwhile; which watch is back first is chance.
+        assert code_of_end(service, session_id) in ("pod-deleted", "claim-deleted")
         place.lab.wait(place.empty)
     finally:
         service.close(keep=False)
