@@ -13,6 +13,7 @@ from ..model import Quantity
 from ..planner import Inventory
 from .chart import Chart
 from .findings import Finding
+from .leftovers import left_behind
 
 CONFORMANCE_KINDS = ("DeviceClass", "ResourceClaim", "ResourceClaimTemplate", "ResourceSlice")
 """Kubernetes AI Conformance asks that all resource.k8s.io/v1 resources are enabled (its requirement dra_support)."""
@@ -314,4 +315,4 @@ def conformance(chart: Chart) -> tuple[str, ...]:
     return tuple(kind for kind in CONFORMANCE_KINDS if kind not in chart.kinds)
 
 
-ALL = (api, devices, rights, quota, tier_annotations, sessions)
+ALL = (api, devices, rights, quota, tier_annotations, sessions, left_behind)

@@ -183,3 +183,33 @@ def test_the_local_cluster_is_in_good_health(cluster: LocalCluster) -> None:
     assert report.good, report.as_dict()
     assert report.as_dict()["conformance"]["met"] is True
     assert [item for item in cluster.list("resourceclaims") if "doctor" in item["metadata"]["name"]] == []
+
+
+def _ours(kind: str, name: str, session: str, **more: Any) -> dict[str, Any]:
+    meta = {"name": name, "namespace": "team-a", "labels": {"jupyter-dra.dev/session": session}}
+    return {"kind": kind, "metadata": meta, **more}
+
+
+def test_sessions_that_nobody_keeps_any_more_are_found() -> None:
+    held: dict[str, Any] = {"status": {"allocation": {"devices": {}}}}
+    pods = [
+        _ours("Pod", "lives-0", "lives", status={"phase": "Running"}),
+        _ours("Pod", "shared-0", "shared", status={"phase": "Failed"}),
+        _ours("Pod", "shared-1", "shared", status={"phase": "Running"}),
+        _ours("Pod", "over-0", "over", status={"phase": "Succeeded"}),
+    ]
+    claims = [
+        _ours("ResourceClaim", "lives", "lives", **held),
+        _ours("ResourceClaim", "alone", "alone", **held),
+        {
+            **_ours("ResourceClaim", "elsewhere", "elsewhere"),
+            "metadata": {"name": "x", "namespace": "team-b"},
+        },
+    ]
+    [finding] = diagnose(replace(WELL, pods=pods, claims=claims)).findings
+    assert (finding.code, finding.severity, finding.who) == ("left-behind", "warning", "you")
+    assert (
+        "2 sessions in team-a were left behind: alone, over. 1 of them still hold devices." in finding.message
+    )
+    assert codes(diagnose(replace(WELL, pods=pods[:3], claims=claims[:1]))) == []
+    assert codes(diagnose(replace(WELL, pods=None, claims=claims))) == [], "without a view nothing is said"
