@@ -14,6 +14,7 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 SEED = 20261130
 
 
+@pytest.mark.timeout(240)
 def test_sessions_in_bad_weather_end_in_a_stated_state_and_leave_nothing() -> None:
     report = run(16, SEED, at_once=16, pause=1.0)
     assert report.clean, str(report)
