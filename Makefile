@@ -80,13 +80,17 @@ bench-ui: $(VENV)/.test ## the panel at 40,000 devices in Chromium, against its 
 examples: $(VENV)/.test ## run the example notebooks on the local cluster
 	$(PYTEST) -q tests/examples
 
-.PHONY: controlplane test-controlplane equality
+.PHONY: controlplane test-controlplane equality nightly bench-controlplane
 controlplane: $(VENV)/.test ## build the real control plane for tests (Go; minutes once, then cached)
 	$(BIN)/python -m tests.controlplane.build
 test-controlplane: controlplane ## what needs the real control plane
 	$(PYTEST) -q -m controlplane tests
 equality: controlplane ## tables: our answers beside those of Kubernetes itself
 	$(BIN)/python -m tests.controlplane.equality
+nightly: equality ## that, and 20,000 random cases of each kind against Kubernetes' own code
+	$(BIN)/python -m tests.controlplane.fuzzing --cases 20000
+bench-controlplane: controlplane ## launches beside kubectl and others, plans beside Kubernetes' allocator
+	$(BIN)/python -m tests.controlplane.bench
 
 .PHONY: chaos
 chaos: $(VENV)/.test ## 200 sessions while everything breaks; SEED=N repeats a run

@@ -4,6 +4,8 @@
 //	{"expression": "…", "device": {…}}           → {"answer": "yes" | "no" | "raises", "error": "…"}
 //	{"node": {…}, "slices": […], "classes": […], "allocated": […], "claims": […]}
 //	                                             → {"results": [[{…}] | null], "error": "…"}
+//	{"nodes": ["…"], "times": 5, "slices": …, "classes": …, "allocated": …, "claims": …}
+//	                                             → {"fitting": 1250, "milliseconds": [291.0, …]}
 package main
 
 import (
@@ -36,6 +38,8 @@ type question struct {
 	Expression *string                      `json:"expression"`
 	Device     *device                      `json:"device"`
 	Node       *v1.Node                     `json:"node"`
+	Nodes      []string                     `json:"nodes"`
+	Times      int                          `json:"times"`
 	Slices     []*resourceapi.ResourceSlice `json:"slices"`
 	Classes    []*resourceapi.DeviceClass   `json:"classes"`
 	Allocated  []*resourceapi.ResourceClaim `json:"allocated"`
@@ -53,11 +57,14 @@ type answer struct {
 	NodeOnly bool                                          `json:"nodeOnly,omitempty"`
 	Cost     uint64                                        `json:"cost,omitempty"`
 	Results  [][]resourceapi.DeviceRequestAllocationResult `json:"results,omitempty"`
+
+	Fitting      int       `json:"fitting,omitempty"`
+	Milliseconds []float64 `json:"milliseconds,omitempty"`
 }
 
 func main() {
 	input := bufio.NewScanner(os.Stdin)
-	input.Buffer(nil, 64<<20)
+	input.Buffer(nil, 256<<20)
 	output := json.NewEncoder(os.Stdout)
 	for input.Scan() {
 		var asked question
@@ -72,6 +79,9 @@ func main() {
 }
 
 func respond(asked question) answer {
+	if asked.Nodes != nil {
+		return survey(asked)
+	}
 	if asked.Expression == nil {
 		return allocate(asked)
 	}

@@ -1,0 +1,1 @@
+"""Measurements beside Kubernetes itself and beside others: ``python -m tests.controlplane.bench``."""
