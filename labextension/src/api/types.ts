@@ -79,7 +79,6 @@ export interface Status {
   rights: Params;
   local_cluster: { running?: boolean; context?: string | null; simulated?: boolean | null } | null;
   simulated?: boolean;
-  user?: string | null;
   params?: Params;
   message?: string | null;
   offers?: Offers | null;
@@ -270,7 +269,6 @@ export interface Plan {
   relaxations: readonly Relaxation[];
   charges: Params;
   findings: readonly Finding[];
-  price?: Price | null;
 }
 
 export interface ClaimPreview {

@@ -25,6 +25,7 @@ export class DevicesModel {
     private readonly _expected: () => number
   ) {
     this._gather = new Gather(() => this.refresh(), visible);
+    this._waitingSoon = new Gather(() => this._refreshWaiting(), visible);
     stream.inventory.connect(() => this.soon());
   }
 
@@ -37,19 +38,23 @@ export class DevicesModel {
     }
     this._open = value;
     this._gather.forget();
+    this._waitingSoon.forget();
     if (value) {
       void this.refresh();
     }
   }
 
-  /** Fetches what changed, or everything. Never throws. */
+  /** Fetches what changed, or everything; who waits, which the server must plan for, comes later. Never throws. */
   async refresh(): Promise<void> {
     const turn = ++this._turn;
     try {
       const inventory = await this._fetch();
-      const waiting = inventory.visible.claims === 'all' ? await this._client.fetchWaiting().catch(() => null) : null;
       if (turn === this._turn) {
-        this.state.set({ inventory, waiting, failed: false });
+        const seesAll = inventory.visible.claims === 'all';
+        this.state.update(({ waiting }) => ({ inventory, waiting: seesAll ? waiting : null, failed: false }));
+        if (seesAll) {
+          this._waitingSoon.soon();
+        }
       }
     } catch {
       if (turn === this._turn) {
@@ -68,14 +73,24 @@ export class DevicesModel {
   /** Forgets everything: the cluster is another one. */
   reset(): void {
     this._turn++;
+    this._resets++;
     this.state.set(START);
     this.soon();
   }
 
   dispose(): void {
     this._gather.dispose();
+    this._waitingSoon.dispose();
     this._turn++;
     this.state.dispose();
+  }
+
+  private async _refreshWaiting(): Promise<void> {
+    const turn = this._resets;
+    const waiting = await this._client.fetchWaiting().catch(() => null);
+    if (turn === this._resets) {
+      this.state.update(state => ({ ...state, waiting }));
+    }
   }
 
   private async _fetch(): Promise<Inventory> {
@@ -88,5 +103,7 @@ export class DevicesModel {
 
   private _open = false;
   private _turn = 0;
+  private _resets = 0;
   private readonly _gather: Gather;
+  private readonly _waitingSoon: Gather;
 }

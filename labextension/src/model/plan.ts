@@ -189,3 +189,19 @@ export function likelyDevice(plan: Plan): { label: string | null; device: string
   const device = node?.devices[0];
   return node && device ? { label: device.label, device: device.device, node: node.name } : null;
 }
+
+/** The class that the likely device is asked from: of the alternative that was planned, where there are several. */
+export function likelyClass(plan: Plan): string | null {
+  const node = plan.nodes.find(item => item.likely) ?? plan.nodes[0];
+  const [request, alternative] = node?.devices[0]?.request.split('/') ?? [];
+  const spec = plan.claim?.['spec'] as { devices?: { requests?: readonly ClaimRequest[] } } | undefined;
+  const asked = spec?.devices?.requests?.find(item => item.name === request);
+  const body = alternative ? asked?.firstAvailable?.find(item => item.name === alternative) : asked?.exactly;
+  return body?.deviceClassName ?? null;
+}
+
+interface ClaimRequest {
+  name?: string;
+  exactly?: { deviceClassName?: string };
+  firstAvailable?: readonly { name?: string; deviceClassName?: string }[];
+}

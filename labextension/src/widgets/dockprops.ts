@@ -21,6 +21,7 @@ import {
   answerOf,
   certaintyCodes,
   firstLeaseEnd,
+  likelyClass,
   likelyDevice,
   sortChanges,
   sortHolders,
@@ -126,22 +127,13 @@ function buttonText(speech: Speech, answer: Answer): string {
   }
 }
 
-/** The price of what is likely taken: the chosen tier's, else of the cheapest that fits first. */
-function planPrice(context: DockContext, plan: Plan): string | null {
-  if (plan.price) {
-    return price(context.speech, plan.price);
-  }
+/** The price of what is likely taken: that of the tier its request names. */
+function planPrice({ speech, tiers }: DockContext, plan: Plan): string | null {
   const chosen = plan.requirement?.tier;
-  const tier = context.tiers?.tiers.find(item => item.name === chosen);
-  if (tier) {
-    return price(context.speech, tier.price);
-  }
-  const label = likelyDevice(plan)?.label;
-  const size = /(\d+ GB)$/.exec(label ?? '')?.[1];
-  const found = context.tiers?.tiers.find(
-    item => item.price && item.device_kind === 'gpu' && item.sizes.some(entry => entry.label === size)
-  );
-  return found ? price(context.speech, found.price) : null;
+  const tier = chosen
+    ? tiers?.tiers.find(item => item.name === chosen)
+    : tiers?.tiers.find(item => item.device_class === likelyClass(plan));
+  return tier ? price(speech, tier.price) : null;
 }
 
 function extras(context: DockContext, plan: Plan, face: Answer['face'], callbacks: Callbacks): DockProps['extra'] {

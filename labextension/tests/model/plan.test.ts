@@ -3,6 +3,7 @@ import type { Plan } from '../../src/api/types';
 import {
   answerOf,
   firstLeaseEnd,
+  likelyClass,
   likelyDevice,
   PlanModel,
   sortChanges,
@@ -228,4 +229,33 @@ test('the right-size hint needs twice the memory and a smaller free device', () 
   expect(
     rightSizeHint(plan({ requirement: { vram: '24GB', max_vram: '80GB' }, nodes: onNode('H100 80 GB') }), tierList())
   ).toBeNull();
+});
+
+test('the likely device is asked from the class of its alternative, else of its request', () => {
+  const node = (request: string): Plan['nodes'][number] => ({
+    name: 'n1',
+    verdict: 'fits',
+    likely: true,
+    matching: 1,
+    free: 1,
+    devices: [{ request, driver: 'd', pool: 'n1', device: 'gpu-0', label: null }]
+  });
+  const several = {
+    devices: {
+      requests: [
+        {
+          name: 'gpu',
+          firstAvailable: [
+            { name: '1', deviceClassName: 'small' },
+            { name: '2', deviceClassName: 'large' }
+          ]
+        }
+      ]
+    }
+  };
+  const one = { devices: { requests: [{ name: 'gpu', exactly: { deviceClassName: 'large' } }] } };
+  expect(likelyClass(plan({ claim: { spec: several }, nodes: [node('gpu/2')] }))).toBe('large');
+  expect(likelyClass(plan({ claim: { spec: one }, nodes: [node('gpu')] }))).toBe('large');
+  expect(likelyClass(plan({ claim: { spec: one }, nodes: [] }))).toBeNull();
+  expect(likelyClass(plan())).toBeNull();
 });
