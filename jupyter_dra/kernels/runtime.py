@@ -83,8 +83,7 @@ class KernelPods:
 
         Args:
             facts: first content of session.json (``session``, ``claim``, ``devices``, …); no secrets.
-            hold: the kernel starts only at `Control.start`. Needed for a pod that replaces another, so that two
-                kernels never overlap on one device; otherwise the kernel starts with the pod, which is faster.
+            hold: the kernel starts only at `Control.start`: for a pod that replaces another on the same device.
             lease: ``lease_seconds``, ``longest_seconds``, ``idle_limit_seconds``, counted from podside's start;
                 ``idle_by`` ``kernel`` lets the kernel's activity decide where the device's use is not known.
             measure_cells: measure each cell's memory and device time, too.
@@ -96,15 +95,11 @@ class KernelPods:
         if not kernel.argv:
             raise InputError("The kernel has no command.", code="kernel", path="kernel.argv")
         certificates = make_certificates(pod_name, datetime.now(UTC))
-        key = secrets.token_hex(32)
-        curve = _curve_pair() if self.curve else None
+        key, curve = secrets.token_hex(32), _curve_pair() if self.curve else None
         config = {
             "v": 1,
             "session": session_id,
             "pod": pod_name,
-            "argv": list(kernel.argv),
-            "env": dict(kernel.env),
-            "kernel_name": kernel.name,
             "key": key,
             "signature_scheme": "hmac-sha256",
             "curve": curve,
@@ -112,18 +107,13 @@ class KernelPods:
             "lease": dict(lease or {}),
             "facts": dict(facts),
             "autorestart": autorestart,
-            "usage_seconds": self.usage_seconds,
             "measure_cells": measure_cells,
-            "decision_seconds": self.decision_seconds,
+            **self._settings(kernel),
         }
         text = json.dumps(config).encode()
         if len(text) > FACTS_LIMIT:
             raise InputError("The facts about this session are too large for its Secret.", code="facts")
         credentials = PodCredentials.of(certificates, key, curve)
-        command = [self.python, f"{MOUNT}/podside.py", "--run", RUN_DIR, "--port", str(self.port)]
-        command += ["--termination-log", TERMINATION_LOG]
-        if hold:
-            command.append("--hold")
         return PodMaterials(
             secret_data={
                 **pod_files(),
@@ -133,10 +123,24 @@ class KernelPods:
                 "client-ca.crt": certificates.ca,
             },
             private_data=credentials.private_data(),
-            command=tuple(command),
+            command=self._command(hold),
             port=self.port,
             credentials=credentials,
         )
+
+    def _command(self, hold: bool) -> tuple[str, ...]:
+        words = [self.python, f"{MOUNT}/podside.py", "--run", RUN_DIR, "--port", str(self.port)]
+        words += ["--termination-log", TERMINATION_LOG]
+        return (*words, "--hold") if hold else tuple(words)
+
+    def _settings(self, kernel: KernelChoice) -> dict[str, Any]:
+        return {
+            "argv": list(kernel.argv),
+            "env": dict(kernel.env),
+            "kernel_name": kernel.name,
+            "usage_seconds": self.usage_seconds,
+            "decision_seconds": self.decision_seconds,
+        }
 
     def credentials(
         self, private_data: Mapping[str, bytes], secret_data: Mapping[str, bytes]

@@ -103,13 +103,7 @@ async def make_claim(ctx: Context, session: LiveSession) -> None:
 
 async def make_pod(ctx: Context, session: LiveSession, kernel: LiveKernel, *, hold: bool = False) -> None:
     """Create the kernel's Secret and pod; the owners are set by `set_owners`."""
-    now, policy = ctx.clock(), ctx.policy
-    lease: dict[str, Any] = {
-        "lease_seconds": max(1.0, (session.lease.ends_at or now) - now),
-        "longest_seconds": max(1.0, (session.lease.longest_until or now) - now),
-        "idle_limit_seconds": session.lease.idle_seconds,
-        "idle_by": session.idle_by,
-    }
+    policy, lease = ctx.policy, _lease_from_now(ctx, session)
     kernel.materials = ctx.runtime.materials(
         session_id=session.id,
         pod_name=kernel.pod_name,
@@ -123,23 +117,7 @@ async def make_pod(ctx: Context, session: LiveSession, kernel: LiveKernel, *, ho
     kernel.port = kernel.materials.port
     kernel.secret = Made("Secret", secret_name(kernel.pod_name), secrets.token_hex(16))
     kernel.pod = Made("Pod", kernel.pod_name, secrets.token_hex(16))
-    wish = session.requirement
-    notes = session_annotations(ctx, session)
-    if kernel.notebook:
-        notes[labels.NOTEBOOK] = kernel.notebook
-    if kernel.replaces:
-        notes[labels.REPLACES] = kernel.replaces
-    choice = kernel.choice
-    shown = {
-        "name": choice.name,
-        "display_name": choice.display_name,
-        "interrupt_mode": choice.interrupt_mode,
-    }
-    notes[KERNEL_NOTE] = json.dumps(shown)
-    ends_at = session.lease.ends_at or now
-    notes[LEASE] = lease_text(
-        ctx.identity.key, session.id, ends_at=ends_at, idle_seconds=session.lease.idle_seconds
-    )
+    wish, notes = session.requirement, _pod_annotations(ctx, session, kernel)
     request = PodRequest(
         name=kernel.pod_name,
         namespace=session.namespace,
@@ -164,6 +142,39 @@ async def make_pod(ctx: Context, session: LiveSession, kernel: LiveKernel, *, ho
     remember(ctx, session)
     await _create(ctx, session, kernel.secret, seal(secret, ctx.identity.key))
     await _create(ctx, session, kernel.pod, seal(pod, ctx.identity.key))
+
+
+def _lease_from_now(ctx: Context, session: LiveSession) -> dict[str, Any]:
+    """The lease as a new podside counts it: durations, since no clock has to agree with ours."""
+    now, lease = ctx.clock(), session.lease
+    return {
+        "lease_seconds": max(1.0, (lease.ends_at or now) - now),
+        "longest_seconds": max(1.0, (lease.longest_until or now) - now),
+        "idle_limit_seconds": lease.idle_seconds,
+        "idle_by": session.idle_by,
+    }
+
+
+def _pod_annotations(ctx: Context, session: LiveSession, kernel: LiveKernel) -> dict[str, str]:
+    notes, choice = session_annotations(ctx, session), kernel.choice
+    if kernel.notebook:
+        notes[labels.NOTEBOOK] = kernel.notebook
+    if kernel.replaces:
+        notes[labels.REPLACES] = kernel.replaces
+    shown = {
+        "name": choice.name,
+        "display_name": choice.display_name,
+        "interrupt_mode": choice.interrupt_mode,
+    }
+    notes[KERNEL_NOTE] = json.dumps(shown)
+    lease = session.lease
+    notes[LEASE] = lease_text(
+        ctx.identity.key,
+        session.id,
+        ends_at=lease.ends_at or ctx.clock(),
+        idle_seconds=lease.idle_seconds,
+    )
+    return notes
 
 
 async def set_owners(ctx: Context, session: LiveSession, kernel: LiveKernel) -> None:
