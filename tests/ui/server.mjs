@@ -125,8 +125,9 @@ function prepare(folder, extension, settings) {
   symlinkSync(built, join(folder, 'share/jupyter/labextensions/jupyter-dra'));
   writeFileSync(
     join(folder, 'config/jupyter_server_config.d/jupyter_dra.json'),
-    JSON.stringify({ ServerApp: { jpserver_extensions: { jupyter_dra: extension } }, DRAExtension: settings })
+    JSON.stringify({ ServerApp: { jpserver_extensions: { jupyter_dra: extension } } })
   );
+  writeFileSync(join(folder, 'config/jupyter_server_config.json'), JSON.stringify({ DRAExtension: settings }));
 }
 
 /** One process of the Jupyter server; `port` 0 takes a free one. */
