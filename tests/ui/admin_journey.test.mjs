@@ -66,6 +66,7 @@ test('from the picture to those who wait, to the request of one of them, to the 
 
   await panel.getByRole('button', { name: 'Waiting 30' }).click();
   await panel.getByText('30 wait · 11 cannot ever start · 14 taken · 3 starting · 2 limit').waitFor();
+  await panel.getByRole('button', { name: 'Show all 30' }).click();
   const row = panel.locator('.dra-Waiting li', { hasText: 'ft-large' });
   assert.match(await row.innerText(), /mira.*ft-large.*4 devices.*1 h 12 min/s);
   assert.match(await row.innerText(), /no RDMA card on the same PCIe root/);

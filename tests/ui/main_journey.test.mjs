@@ -52,7 +52,7 @@ test('80 GB from the sidebar: verdict, claim, launch, card of the very device, s
   const yaml = await panel.getByRole('tabpanel').innerText();
   assert.match(yaml, /80G/);
   await panel.getByRole('tab', { name: 'Python' }).click();
-  await panel.getByText('Requirement(vram="80GB")').waitFor();
+  await panel.getByRole('tabpanel').filter({ hasText: 'Requirement(vram="80GB")' }).waitFor();
   await panel.getByRole('button', { name: /^Claim/ }).click();
 
   await panel.getByRole('textbox', { name: 'at least' }).press('Control+Enter');

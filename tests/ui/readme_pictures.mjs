@@ -22,7 +22,7 @@ async function journey(lab, shoot) {
   await shoot(2200);
   await panel.getByRole('button', { name: /^Claim/ }).click();
   await panel.getByRole('tab', { name: 'Python' }).click();
-  await panel.getByText('Requirement(vram="80GB")').scrollIntoViewIfNeeded();
+  await panel.getByRole('tabpanel').filter({ hasText: 'Requirement(vram="80GB")' }).scrollIntoViewIfNeeded();
   await shoot(2200);
   await panel.getByRole('button', { name: /^Claim/ }).click();
   await panel.locator('.dra-Launch').click();

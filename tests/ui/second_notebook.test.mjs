@@ -84,7 +84,7 @@ test('all taken: join the own session, both notebooks on one device, the last on
   const held = () => JSON.parse(server.dra('sessions', '-o', 'json').out).sessions[0].devices.map(one => one.device);
   const before = held();
   const restarted = runCommand(page, 'notebook:restart-kernel');
-  await page.locator('.jp-Dialog').getByRole('button', { name: 'Restart' }).click();
+  await page.locator('.jp-Dialog .jp-mod-accept').click();
   await restarted;
   await run("'kept' in dir()", 'False');
   assert.deepEqual(held(), before);
