@@ -21,65 +21,65 @@ MOST_BYTES = 4 * 1024 * 1024
 TAKE_SECONDS = 60.0  # how long what was kept waits for somebody to ask, once clients are there again
 GREETING = 64  # bytes before the first frame: rfc.zeromq.org/spec/23
 MORE, LONG, COMMAND = 1, 2, 4
+OVER = 0x100  # no frame is under way
 
 
 class Frames:
-    """Follows the frames of one ZMTP stream; with ``keep`` set, hands over every message that begins from then on."""
+    """Follows the frames of one ZMTP stream; from `begin` on it hands over every message that begins."""
 
     def __init__(self) -> None:
-        self.keep: Any = None
-        self._skip = GREETING
-        self._head = b""
-        self._flags = COMMAND
+        self._keep: Any = None
+        self._skip = GREETING  # bytes until the frame (at first the greeting) is over
+        self._flags = COMMAND  # of the frame that is under way
+        self._head = b""  # of the next frame, as far as it is there
         self._parts: list[bytes] = []
-        self._body: bytearray | None = None
-        self._whole = True
+        self._body = bytearray()
+        self._partly = False
 
     def feed(self, data: bytes) -> None:
+        data, self._head = self._head + data, b""
         at, end = 0, len(data)
-        while at < end:
+        while True:
+            step = min(self._skip, end - at)
+            if self._keep is not None and step:
+                self._body += data[at : at + step]
+            at += step
+            self._skip -= step
             if self._skip:
-                step = min(self._skip, end - at)
-                if self._body is not None:
-                    self._body += data[at : at + step]
-                self._skip -= step
-                at += step
-                if not self._skip:
-                    self._frame_over()
-                continue
-            wanted = 9 if (self._head or data[at : at + 1])[0] & LONG else 2
-            piece = data[at : at + wanted - len(self._head)]
-            self._head += piece
-            at += len(piece)
-            if len(self._head) == wanted:
-                self._frame_begins()
-
-    def _frame_begins(self) -> None:
-        self._flags = self._head[0]
-        self._skip = int.from_bytes(self._head[1:], "big")
-        self._head = b""
-        message = not self._flags & COMMAND
-        self._body = bytearray() if self.keep is not None and self._whole and message else None
-        if not self._skip:
-            self._frame_over()
+                return
+            if self._keep is not None:
+                self._frame_over()
+            if at == end:
+                return
+            flags = data[at]
+            size = 9 if flags & LONG else 2
+            if end - at < size:
+                self._head = data[at:]
+                return
+            self._flags = flags
+            self._skip = int.from_bytes(data[at + 1 : at + 9], "big") if size == 9 else data[at + 1]
+            at += size
 
     def _frame_over(self) -> None:
-        if self._body is not None:
-            self._parts.append(bytes(self._body))
-            self._body = None
-        if self._flags & COMMAND:
+        """Once for each frame, and again when nothing came since (its flags are none then)."""
+        flags, self._flags = self._flags, OVER
+        if flags == OVER or flags & COMMAND:
+            self._body.clear()
             return
-        if self._flags & MORE:
-            self._whole = self._whole and (self.keep is None or bool(self._parts))
-            return
-        if self.keep is not None and self._whole and self._parts:
-            self.keep(self._parts)
-        self._parts, self._whole = [], True
+        self._parts.append(bytes(self._body))
+        self._body.clear()
+        if not flags & MORE:
+            if not self._partly:
+                self._keep(self._parts)
+            self._parts, self._partly = [], False
 
     def begin(self, keep: Any) -> None:
         """Keep from the next message on; one that is under way has been sent in part already."""
-        under_way = bool(self._skip and not self._flags & COMMAND) or bool(self._head) or self._flags & MORE
-        self.keep, self._whole = keep, not under_way
+        in_body = self._skip and not self._flags & COMMAND
+        self._partly = bool(in_body or self._head or (self._flags & MORE and not self._flags & COMMAND))
+        self._keep = keep
+        if not self._skip:
+            self._flags = OVER
 
 
 class Published(podkernel.Pipe):
