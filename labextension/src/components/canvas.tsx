@@ -14,16 +14,19 @@ import {
 
 import type { Device } from '../api/types';
 import type { NodeGroup } from '../model/grouping';
-import { cellName, nodeSummary } from '../format/devices';
+import { nodeSummary } from '../format/devices';
 import { count } from '../format/numbers';
 import { fill } from '../format/text';
 import { Drawing, layoutGroup, nodeAt, readPalette, type GroupLayout } from './painter';
+import { Picture } from './picture';
 import { Name, useSpeech } from './speech';
 
 export interface CanvasProps {
   groups: readonly NodeGroup[];
   fits: (device: Device) => boolean;
+  initialOf: (device: Device) => string;
   marks: boolean;
+  now: number;
 }
 
 function useWidth(): [React.RefObject<HTMLDivElement>, number] {
@@ -57,18 +60,18 @@ function useTheme(): number {
   return turn;
 }
 
-interface GroupProps {
+interface GroupProps extends Omit<CanvasProps, 'groups'> {
   group: NodeGroup;
-  fits: (device: Device) => boolean;
-  marks: boolean;
   width: number;
   theme: number;
 }
 
-/** A group that is the same object is not looked at again. */
-const GroupCanvas = memo(function GroupCanvas({ group, fits, marks, width, theme }: GroupProps): ReactElement {
+/** One canvas; what `Drawing` finds unchanged is not drawn again. */
+const GroupCanvas = memo(function GroupCanvas(props: GroupProps): ReactElement {
+  const { group, fits, marks, width, theme } = props;
   const speech = useSpeech();
   const { trans } = speech;
+  const [opened, setOpened] = useState<string | null>(null);
   const canvas = useRef<HTMLCanvasElement>(null);
   const drawing = useRef<{ key: string; drawing: Drawing } | null>(null);
   const [at, setAt] = useState<number | null>(null);
@@ -90,6 +93,7 @@ const GroupCanvas = memo(function GroupCanvas({ group, fits, marks, width, theme
     drawing.current.drawing.show(group.nodes, fits);
   }, [group, fits, layout, width, marks, theme]);
   const row = at === null ? null : group.nodes[at];
+  const shown = opened === null ? null : group.nodes.find(item => item.name === opened);
   const move = (event: KeyboardEvent): void => {
     const here = at ?? -1;
     const steps: Record<string, number> = {
@@ -104,14 +108,20 @@ const GroupCanvas = memo(function GroupCanvas({ group, fits, marks, width, theme
     if (next !== undefined) {
       event.preventDefault();
       setAt(Math.max(0, Math.min(group.nodes.length - 1, next)));
-    } else if (event.key === 'Escape' && at !== null) {
+    } else if ((event.key === 'Enter' || event.key === ' ') && row) {
+      event.preventDefault();
+      setOpened(row.name === opened ? null : row.name);
+    } else if (event.key === 'Escape' && (at !== null || opened !== null)) {
       event.stopPropagation();
+      setOpened(null);
       setAt(null);
     }
   };
   const pick = (event: MouseEvent<HTMLCanvasElement>): void => {
     const box = event.currentTarget.getBoundingClientRect();
-    setAt(nodeAt(layout, event.clientX - box.left, event.clientY - box.top));
+    const index = nodeAt(layout, event.clientX - box.left, event.clientY - box.top);
+    setAt(index);
+    setOpened(index === null ? null : (group.nodes[index]?.name ?? null));
   };
   const nodes = group.nodes.length;
   const facts = fill(
@@ -158,34 +168,27 @@ const GroupCanvas = memo(function GroupCanvas({ group, fits, marks, width, theme
               <Name text={row.name} />
             </strong>{' '}
             {nodeSummary(speech, row.devices)}
-            <ul>
-              {row.devices
-                .filter(device => device.device_kind !== 'nic')
-                .slice(0, 16)
-                .map(device => (
-                  <li key={`${device.driver}/${device.name}`}>{cellName(speech, device)}</li>
-                ))}
-            </ul>
           </>
         )}
       </div>
+      {shown && <Picture rows={[shown]} fits={fits} initialOf={props.initialOf} now={props.now} />}
     </div>
   );
 });
 
-export function Canvas({ groups, fits, marks }: CanvasProps): ReactElement {
+export function Canvas({ groups, ...props }: CanvasProps): ReactElement {
   const speech = useSpeech();
   const { trans } = speech;
   const [ref, width] = useWidth();
   const theme = useTheme();
   const [all, setAll] = useState(false);
-  const shown = marks && !all ? groups.filter(group => group.counts.fitting > 0 || groups.length <= 3) : groups;
+  const shown = props.marks && !all ? groups.filter(group => group.counts.fitting > 0 || groups.length <= 3) : groups;
   const rest = groups.filter(group => !shown.includes(group));
   const nodes = rest.reduce((sum, group) => sum + group.nodes.length, 0);
   return (
     <div className="dra-Groups" ref={ref}>
       {shown.map(group => (
-        <GroupCanvas key={group.label} group={group} fits={fits} marks={marks} width={width} theme={theme} />
+        <GroupCanvas key={group.label} group={group} {...props} width={width} theme={theme} />
       ))}
       {rest.length > 0 && (
         <button type="button" className="dra-Link" aria-expanded={false} onClick={() => setAll(true)}>

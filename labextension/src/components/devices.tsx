@@ -114,7 +114,7 @@ export function DevicesView(props: DevicesProps): ReactElement {
         <>
           {large && <Summary {...props.counts} />}
           {large ? (
-            <Canvas groups={groups} fits={fits} marks={rows.length > BLOCK_NODES} />
+            <Canvas groups={groups} fits={fits} initialOf={initialOf} marks={rows.length > BLOCK_NODES} now={now} />
           ) : (
             <Picture rows={rows} fits={fits} initialOf={initialOf} now={now} />
           )}
