@@ -61,7 +61,7 @@ class Board:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._keeping: Keeping | None = None
         self._activity: ActivityNote | None = None
-        self._picture: DevicePicture | None = None
+        self._picture: tuple[Inventory, DevicePicture] | None = None
         self._local: tuple[float, dict[str, Any] | None] = (0.0, None)
 
     # Parts, made on first use
@@ -106,15 +106,16 @@ class Board:
         """The admin's own tiers, as configured."""
         return tuple(self._app.tiers)
 
-    @property
-    def picture(self) -> DevicePicture:
-        """The devices in rows; used only where the inventory is, in the questions of `ask`."""
-        if self._picture is None:
+    def picture_of(self, inventory: Inventory) -> DevicePicture:
+        """The devices in rows, brought up to date; called only where the inventory is, in the questions of `ask`."""
+        if self._picture is None or self._picture[0] is not inventory:
             from ..planner import DevicePicture
 
             # No two pictures of one page may share a revision: the clock tells them apart.
-            self._picture = DevicePicture(int(time.time() * 1000))
-        return self._picture
+            self._picture = inventory, DevicePicture(int(time.time() * 1000))
+        _, picture = self._picture
+        picture.update(inventory, self.admin_tiers)
+        return picture
 
     @property
     def plan_budget_ms(self) -> float:

@@ -11,6 +11,7 @@ from ..waiting import waiting_rows
 from .base import DRAHandler, route
 
 _MOST = 100_000
+_OWN = ("yours", "shared")
 
 
 class StatusHandler(DRAHandler):
@@ -58,21 +59,23 @@ class DevicesHandler(DRAHandler):
     def _columns(self, inventory: Any, since: int | None) -> dict[str, Any]:
         from ..compact import compact_devices
 
-        picture = self.board.picture
-        picture.update(inventory, self.board.admin_tiers)
-        return compact_devices(picture, since)
+        return compact_devices(self.board.picture_of(inventory), since)
 
     def _list(
         self, inventory: Any, tier: str | None, node: str | None, since: int | None, limit: int | None
     ) -> dict[str, Any]:
-        picture, admin = self.board.picture, self.board.admin_tiers
-        picture.update(inventory, admin)
-        devices = inventory.devices(tier=tier, node=node, admin_tiers=admin)
+        picture = self.board.picture_of(inventory)
+        devices = inventory.devices(tier=tier, node=node, admin_tiers=self.board.admin_tiers)
         document = {"kind": "DeviceList", "version": 1, "revision": picture.revision, "total": len(devices)}
         change = None if since is None else picture.since(since)
         if change is not None:
             changed = {(row.driver, row.pool, row.name) for row in change.rows}
-            devices = [one for one in devices if (one["driver"], one["pool"], one["name"]) in changed]
+            # How long the user's own have been idle changes without any change of the inventory.
+            devices = [
+                one
+                for one in devices
+                if one["state"] in _OWN or (one["driver"], one["pool"], one["name"]) in changed
+            ]
             document["since"] = since
             document["removed"] = [[id.driver, id.pool, id.device] for id in change.removed]
         return {**document, "devices": devices[:limit]}
@@ -81,7 +84,7 @@ class DevicesHandler(DRAHandler):
 def _with_idle(device: dict[str, Any], idle: dict[str, int]) -> dict[str, Any]:
     from ...sessions.usage import with_idle
 
-    if device["state"] not in ("yours", "shared"):
+    if device["state"] not in _OWN:
         return device
     return {**device, "holders": [with_idle(holder, idle) for holder in device["holders"]]}
 
