@@ -174,7 +174,8 @@ class _Follower:
             if params.get("signal"):
                 self.death = reason(self.death.code, exit_code=self.death.exit_code, signal=params["signal"])
             self.dead_at = time.monotonic()
-            self._note("died", code=self.death.code, exit_code=self.death.exit_code)
+            if not params.get("requested"):
+                self._note("died", code=self.death.code, exit_code=self.death.exit_code)
             self._state("dead")
             self.session.touch()
         elif event.kind == "usage":
