@@ -2,8 +2,8 @@
 
 Parts: ``starts``, ``messages``, ``launches``, ``reattach``, ``clicks``. Each figure stands beside the same of something
 bare (an interpreter, a plain local kernel, a server without us) measured in turns with it. The bars hold on a quiet
-machine with two cores: what is judged is processor time where the name says so, else the time divided by how much slower
-than alone a busy thread ran meanwhile. The last lines are the table.
+machine with two cores: what is judged is processor time where the name says so, else the time divided by how much
+slower than alone a busy thread ran meanwhile. The last lines are the table.
 """
 
 from __future__ import annotations
