@@ -28,7 +28,7 @@ async function journey(lab, shoot) {
   await panel.locator('.dra-Launch').click();
   await panel.getByText('Device reserved').waitFor();
   await shoot(1200);
-  await page.locator('.dra-Place', { hasText: '80 GB' }).waitFor();
+  await panel.getByText(/^Ready after/).waitFor();
   await panel.locator('.dra-Sessions').scrollIntoViewIfNeeded();
   await shoot(2200);
   await page.locator('.jp-Notebook .jp-CodeCell .cm-content').first().click();
@@ -52,12 +52,12 @@ const server = await startServer({ devices: ['default'] });
 writeNotebooks(server.folder);
 const browser = await launchBrowser();
 try {
-  const lab = await newLab(browser, server, { viewport: { width: 1000, height: 700 } });
+  const lab = await newLab(browser, server, { viewport: { width: 1180, height: 720 } });
   lab.page.setDefaultTimeout(60_000);
   await lab.open('analysis.ipynb');
   const frames = [];
   const card = await journey(lab, async ms => {
-    await lab.page.mouse.move(990, 690);
+    await lab.page.mouse.move(1170, 710);
     frames.push({ png: await lab.page.screenshot({ animations: 'disabled', caret: 'hide' }), ms });
   });
   const film = animated(frames);
