@@ -56,6 +56,7 @@ class HeldKernel:
         await self.relay.open()
         self._point(self._handle)
         self._ends = [self.service.subscribe(self._changed), self.service.before_close(self.close)]
+        self._look_soon()  # it may have ended before we listened
         return self.relay.connection_info()
 
     def _point(self, handle: KernelHandle) -> None:
@@ -67,6 +68,9 @@ class HeldKernel:
         """Called by the service on its loop: the pod or the way to it may be another one now."""
         if event.id != self.session_id or event.change not in ("kernels", "state", "ended"):
             return
+        self._look_soon()
+
+    def _look_soon(self) -> None:
         self._news = True
         if self._following is None:
             self._following = asyncio.ensure_future(self._follow())
@@ -75,9 +79,12 @@ class HeldKernel:
         try:
             while self._news:
                 self._news = False
-                await self._look()
-        except DRAError as error:
-            log.debug("Kernel %s is not followed further: %s", self.kernel_id, error)
+                try:
+                    await self._look()
+                except NotFoundError:
+                    await self.close()
+                except DRAError as error:  # what comes after it is told as well
+                    log.debug("Kernel %s is not followed now: %s", self.kernel_id, error)
         finally:
             self._following = None
 
@@ -85,9 +92,7 @@ class HeldKernel:
         record = await self.service.get(self.session_id)
         pod = next((one.pod for one in record.kernels if one.id == self.kernel_id), None)
         if record.state == "ended" or pod is None:
-            await (
-                self.close()
-            )  # nothing comes back to these endpoints, however long a dead kernel stays listed
+            await self.close()  # nothing comes back to these endpoints, also while a dead kernel stays listed
             return
         if record.state != "running":
             return

@@ -8,10 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import os
-import re
 import shutil
 import socket
-import tempfile
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, cast
@@ -21,11 +19,10 @@ from jupyter_client.connect import KernelConnectionInfo
 from ..errors import DRAError, RefusedError
 from ..sessions.ports import Target
 from .credentials import CHANNELS, PodCredentials
+from .folders import private_folder
 from .tls import CHUNK, Dialer, TLSStream
 
 CONNECTIONS_PER_CHANNEL = 64
-LEFTOVER = re.compile(r"dra-([0-9]{1,10})-[A-Za-z0-9_]+")
-PATH_LIMIT = 100  # sun_path: 108 bytes on Linux, 104 on macOS
 FIRST_PAUSE, LONGEST_PAUSE = 0.05, 2.0
 # After a restart the shell comes back last: a request that ran before iopub and stdin were there again would lose
 # its output, and input() would ask nobody (a ROUTER drops what it cannot route).
@@ -96,7 +93,7 @@ class Relay:
     def __init__(self, kernel_id: str, *, folder: str | None = None, tcp: bool | None = None) -> None:
         self.kernel_id = kernel_id
         self.tcp = not hasattr(socket, "AF_UNIX") if tcp is None else tcp
-        self._parent = folder or os.environ.get("XDG_RUNTIME_DIR") or None
+        self._parent = folder
         self._folder: str | None = None
         self._servers: list[asyncio.Server] = []
         self._ports: dict[str, int] = {}
@@ -119,7 +116,7 @@ class Relay:
                 self._servers.append(server)
                 self._ports[channel] = server.sockets[0].getsockname()[1]
             return
-        self._folder = _private_folder(self._parent)
+        self._folder = private_folder(self._parent)
         for channel, port in CHANNELS.items():
             path = f"{self._folder}/r-{port}"
             self._servers.append(await loop.create_unix_server(partial(self._local, channel), path))
@@ -293,35 +290,6 @@ class Relay:
                 self._missing.update(dict.fromkeys(channels, 0))
                 return
             await asyncio.sleep(0.01)
-
-
-def _private_folder(parent: str | None) -> str:
-    """A new 0700 folder whose sockets' paths are short enough for the system."""
-    parent = parent or tempfile.gettempdir()
-    if len(os.fsencode(parent)) + 30 > PATH_LIMIT:
-        parent = "/tmp"
-    _sweep(parent)
-    return tempfile.mkdtemp(prefix=f"dra-{os.getpid()}-", dir=parent)
-
-
-def _sweep(parent: str) -> None:
-    """Remove folders of processes of this account that were killed before they could."""
-    for entry in os.scandir(parent):
-        match = LEFTOVER.fullmatch(entry.name)
-        if match is None or not entry.is_dir(follow_symlinks=False):
-            continue
-        if entry.stat(follow_symlinks=False).st_uid == os.getuid() and not _alive(int(match[1])):
-            shutil.rmtree(entry.path, ignore_errors=True)
-
-
-def _alive(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except OSError:
-        return True
-    return True
 
 
 def endpoints(info: Mapping[str, Any]) -> list[str]:

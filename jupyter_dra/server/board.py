@@ -133,6 +133,10 @@ class Board:
 
         ledger = ledger_of_this_user()
         try:
+            if ledger.used:
+                from ..kernels import folders
+
+                folders.sweep(folders.place_of())
             entries = ledger.take_over()
         except OSError as error:
             log.warning("Kernels of an earlier server cannot be looked up: %s", error)

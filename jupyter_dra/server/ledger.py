@@ -49,6 +49,11 @@ class Ledger:
         self._lock: int | None = None
         self._written: tuple[Entry, ...] = ()
 
+    @property
+    def used(self) -> bool:
+        """Whether a server of this user ever had a kernel of ours."""
+        return self._folder.is_dir()
+
     def take_over(self) -> list[Entry]:
         """The entries of servers that are gone; they are ours from now on."""
         if not self._folder.is_dir():
