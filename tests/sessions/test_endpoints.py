@@ -51,3 +51,13 @@ def test_they_go_with_the_service_and_with_the_session(
     session_id, folder = held(service)
     end(service, session_id, place)
     place.cluster.wait(lambda: not folder.exists())
+
+
+def test_they_go_at_once_where_the_session_ended_before_they_were_opened(place: Place) -> None:
+    service = place.service()
+    record = service.loop.call(service.launch(WISH))
+    kernel = HeldKernel(service, service.loop.call(service.ready(record.id)))
+    service.loop.call(service.stop(record.id))
+    service.loop.call(service.ended(record.id), 20)
+    folder = Path(service.loop.call(kernel.open())["ip"]).parent
+    place.cluster.wait(lambda: not folder.exists())
