@@ -13,7 +13,7 @@ import difflib
 import os
 import signal
 from collections.abc import Coroutine, Mapping
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -24,17 +24,27 @@ from traitlets import Bool, Unicode, default
 
 from ..claims import Requirement
 from ..claims.sizes import parse_duration
-from ..errors import DRAError, InputError, RefusedError
+from ..errors import DRAError, InputError, RefusedError, SessionEnded
 from ..sessions.identity import data_folder
 from ..sessions.ports import KernelChoice, KernelHandle
 from .consent import Consents, NotebookFacts, read_notebook
 from .held_kernel import HeldKernel
+from .kernelspecs import SESSION_SPEC
 from .surroundings import Surroundings, look_around, own_sessions
 
 T = TypeVar("T")
 WISHES = tuple(field.name for field in fields(Requirement))
 ALIVE_SECONDS = 15.0
 EXIT_SECONDS = 15.0
+PYTHON = ("", "python3", SESSION_SPEC)
+
+
+@dataclass(frozen=True, slots=True)
+class Again:
+    """What an ended session of this kernel was asked for, in place of the notebook's and the kernelspec's wish."""
+
+    wish: Mapping[str, Any]
+    notebook: str | None
 
 
 class KernelNotStarted(DRAError):
@@ -140,7 +150,9 @@ class DRAProvisioner(KernelProvisionerBase):
         """
         try:
             self._refuse_unknown()
-            if self._held is not None:
+            if self._held is not None and ((await self._ending()) or {}).get("final"):
+                await self._start_anew(self._held, cmd, **kwargs)
+            elif self._held is not None:
                 await self._start_again(self._held)
             else:
                 await self._start_first(cmd, **kwargs)
@@ -170,7 +182,36 @@ class DRAProvisioner(KernelProvisionerBase):
                 self._declare_dead()
             raise
 
-    async def _start_first(self, cmd: list[str], **kwargs: Any) -> None:
+    async def _start_anew(self, held: HeldKernel, cmd: list[str], **kwargs: Any) -> None:
+        """A person restarts a kernel whose pod is gone: a new session with the same wish.
+
+        No restarter comes here: it was told that the kernel is dead (`poll`).
+        """
+        again = await self._asked_before(held) if kwargs.pop("dra", None) else None
+        self._held, self._final = None, None
+        if self._service.loop.running:
+            await self._on_loop(held.close())
+        await self._leave_service()
+        await self._start_first(cmd, again=again, **kwargs)
+        self._moved(self.connection_info)
+
+    async def _asked_before(self, held: HeldKernel) -> Again:
+        """What the ended session was asked for; raises SessionEnded where that is not known in full any more."""
+        record = (await self._service.get(held.session_id)).as_dict()
+        wish = {name: value for name, value in record["requirement"].items() if value is not None}
+        kernel: Mapping[str, Any] = next(
+            (one for one in record["kernels"] if one["id"] == held.kernel_id), {}
+        )
+        if kernel.get("name", "") not in PYTHON or wish.get("env"):
+            ended = record["ended"] or {}
+            raise SessionEnded(
+                ended.get("message") or "The session ended.",
+                code=ended.get("code") or "stopped",
+                next_step="Start it again in the panel GPU sessions.",
+            )
+        return Again(wish, kernel.get("notebook"))
+
+    async def _start_first(self, cmd: list[str], *, again: Again | None = None, **kwargs: Any) -> None:
         attach = kwargs.get("dra") or {}
         service = self._around.sessions
         if attach and service is None:
@@ -185,7 +226,9 @@ class DRAProvisioner(KernelProvisionerBase):
                     str(attach.get("kernel_id") or self.kernel_id),
                 )
             else:
-                session_id, kernel_id = await self._begin(cmd, kwargs.get("cwd"), kwargs.get("session_name"))
+                session_id, kernel_id = await self._begin(
+                    cmd, kwargs.get("cwd"), kwargs.get("session_name"), again
+                )
                 begun = session_id
             handle = await self._service.ready(session_id, kernel_id)
             self.connection_info = await self._hold(handle)
@@ -193,10 +236,12 @@ class DRAProvisioner(KernelProvisionerBase):
             await asyncio.shield(self._undo(begun))
             raise
 
-    async def _begin(self, cmd: list[str], cwd: str | None, session_name: str | None) -> tuple[str, str]:
+    async def _begin(
+        self, cmd: list[str], cwd: str | None, session_name: str | None, again: Again | None
+    ) -> tuple[str, str]:
         """Launch a session of our own for this kernel; returns its id and the kernel's."""
         notebook = read_notebook(session_name) if session_name else None
-        if self._around.server is not None and notebook is not None:
+        if self._around.server is not None and notebook is not None and again is None:
             await asyncio.to_thread(self._check_consent, notebook)
         env = {str(key): str(value) for key, value in (self.kernel_spec.env or {}).items()}
         if session_name:
@@ -208,11 +253,13 @@ class DRAProvisioner(KernelProvisionerBase):
             display_name=self.kernel_spec.display_name,
             interrupt_mode=self.kernel_spec.interrupt_mode,
         )
-        wish = self.wish(notebook)
+        wish = self.wish(notebook) if again is None else dict(again.wish)
         self._optional = notebook is not None and notebook.optional
         name = wish.pop("name", None) or (Path(session_name).stem if session_name else None)
         seconds = float(parse_duration(self.wait_for_device)) if self.wait_for_device else None
-        shown = self._around.relative(session_name) if notebook is not None else None
+        shown = again.notebook if again is not None else None
+        if notebook is not None and shown is None:
+            shown = self._around.relative(session_name)
         record = await self._service.launch(
             wish, name=name, notebook=shown, kernel=choice, kernel_id=self.kernel_id, wait=seconds, cwd=cwd
         )

@@ -130,8 +130,8 @@ class Relay:
         jupyter_client removes "its" ipc files at every restart (manager.py, cleanup_resources), so the names it
         knows are links to our sockets.
         """
-        if self._folder is None:
-            return
+        if self._folder is None or not self._servers:
+            return  # closed: the session ended
         for port in CHANNELS.values():
             try:
                 os.symlink(f"r-{port}", f"{self._folder}/k-{port}")

@@ -17,7 +17,6 @@ from jupyter_client.blocking.client import BlockingKernelClient
 from jupyter_client.kernelspec import KernelSpecManager
 from jupyter_client.manager import AsyncKernelManager, KernelManager
 
-from jupyter_dra.errors import DRAError
 from jupyter_dra.kernels.kernelspecs import install
 from jupyter_dra.kernels.provisioner import DRAProvisioner, KernelNotStarted
 from tests.backends import Backend
@@ -204,17 +203,22 @@ def test_nothing_of_this_programs_environment_reaches_the_pod(
     eventually(lambda: not alive(pid))
 
 
-def test_a_pod_deleted_from_outside_is_a_dead_kernel(cluster: LocalCluster, specs: KernelSpecManager) -> None:
+def test_a_pod_deleted_from_outside_is_a_dead_kernel_until_somebody_restarts_it(
+    cluster: LocalCluster, specs: KernelSpecManager
+) -> None:
     manager = KernelManager(kernel_name="dra-test")
     manager.start_kernel()
     try:
         pod = cluster.list("pods")[0]["metadata"]["name"]
         cluster.request("DELETE", f"/api/v1/namespaces/default/pods/{pod}")
         eventually(lambda: not manager.is_alive())
-        with pytest.raises(DRAError):
-            manager.restart_kernel(now=True)
+        manager.restart_kernel(now=True)
+        assert manager.is_alive()
+        assert [one["metadata"]["name"] for one in cluster.list("pods")] != [pod]
+        assert len(cluster.list("pods")) == len(cluster.list("resourceclaims")) == 1
     finally:
         manager.shutdown_kernel(now=True)
+    eventually(lambda: not cluster.list("pods") and not cluster.list("resourceclaims"))
 
 
 def test_the_way_of_asking_has_the_requirements_names() -> None:

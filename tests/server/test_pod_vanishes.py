@@ -1,0 +1,116 @@
+"""A pod that is deleted from outside: the kernel is dead with its reason, and a restart takes a device anew."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from jupyter_client.kernelspec import KernelSpecManager
+
+from jupyter_dra.kernels.kernelspecs import install
+from tests.backends import Backend
+from tests.localcluster_fixture import LocalCluster, object_path
+
+from .test_sessions import until
+from .test_tier_kernels import allocated, run, save, start
+
+
+@pytest.fixture(scope="module")
+def cluster(backend: Backend) -> Iterator[LocalCluster]:
+    made = backend.start("dgx-h100")
+    yield made
+    made.stop()
+
+
+@pytest.fixture
+def jp_server_config(
+    cluster: LocalCluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> dict[str, Any]:
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    return {
+        "ServerApp": {"jpserver_extensions": {"jupyter_dra": True}},
+        "DRAExtension": {"kubeconfig": str(cluster.person())},
+        "KernelRestarter": {"time_to_dead": 0.2},
+    }
+
+
+async def lose_pod(cluster: LocalCluster) -> str:
+    (pod,) = cluster.list("pods")
+    name = str(pod["metadata"]["name"])
+    namespace = pod["metadata"]["namespace"]
+    await asyncio.to_thread(cluster.request, "DELETE", object_path("pods", namespace, name))
+    return name
+
+
+async def nothing_left(cluster: LocalCluster) -> None:
+    await asyncio.to_thread(
+        cluster.wait, lambda: not cluster.list("resourceclaims") and not cluster.list("pods")
+    )
+
+
+async def test_the_kernel_is_dead_with_its_reason_and_the_notebook_starts_again(
+    jp_fetch: Any, jp_serverapp: Any, jp_root_dir: Path, cluster: LocalCluster
+) -> None:
+    wish = {"vram": "80GB", "cpu": "1", "host_memory": "1Gi"}
+    tier = install(wish, name="dra-test", manager=KernelSpecManager(parent=jp_serverapp)).name
+    save(jp_root_dir, None)
+    kernel_id = (await start(jp_fetch, tier))["kernel"]["id"]
+    manager = jp_serverapp.kernel_manager.get_kernel(kernel_id)
+    told: list[str] = []
+    manager.add_restart_callback(lambda: told.append("dead"), "dead")
+    manager.add_restart_callback(lambda: told.append("restart"), "restart")
+    await lose_pod(cluster)
+    async with asyncio.timeout(20):
+        while not told:
+            await asyncio.sleep(0.05)
+    assert told == ["dead"]
+    (ended,) = json.loads((await jp_fetch("jupyter-dra", "sessions", params={"ended": "1"})).body)["sessions"]
+    assert ended["ended"]["code"] == "pod-deleted"
+    assert "deleted" in ended["ended"]["message"]
+    await nothing_left(cluster)
+    # What Restart in JupyterLab does once the dead kernel is gone from the server's list.
+    again = (await start(jp_fetch, tier))["kernel"]["id"]
+    assert await run(jp_serverapp, again, "print(1 + 1)") == "2\n"
+    assert len(allocated(cluster)) == len(cluster.list("pods")) == 1
+    await jp_fetch("api", "kernels", again, method="DELETE", request_timeout=60)
+    await nothing_left(cluster)
+
+
+@pytest.mark.parametrize("attached", [False, True], ids=["tier kernel", "kernel of a session"])
+async def test_a_restart_before_anybody_noticed_begins_a_session_with_the_same_wish(
+    attached: bool,
+    jp_fetch: Any,
+    fetch: Any,
+    jp_serverapp: Any,
+    jp_root_dir: Path,
+    cluster: LocalCluster,
+) -> None:
+    wish = {"vram": "80GB", "cpu": "1", "host_memory": "1Gi"}
+    save(jp_root_dir, None)
+    if attached:
+        begun = await fetch("POST", "sessions", body={"requirement": wish, "notebook": "train.ipynb"})
+        ready = await until(fetch, begun.json["id"], "running")
+        kernel_id = ready["kernels"][0]["id"]
+    else:
+        tier = install(wish, name="dra-test", manager=KernelSpecManager(parent=jp_serverapp)).name
+        kernel_id = (await start(jp_fetch, tier))["kernel"]["id"]
+    manager = jp_serverapp.kernel_manager.get_kernel(kernel_id)
+    manager.stop_restarter()
+    (first,) = json.loads((await jp_fetch("jupyter-dra", "sessions")).body)["sessions"]
+    pod = await lose_pod(cluster)
+    await nothing_left(cluster)
+    reply = await jp_fetch("api", "kernels", kernel_id, "restart", method="POST", body="", request_timeout=60)
+    assert json.loads(reply.body)["id"] == kernel_id
+    assert await run(jp_serverapp, kernel_id, "print(1 + 1)") == "2\n"
+    assert [one["metadata"]["name"] for one in cluster.list("pods")] != [pod]
+    assert len(allocated(cluster)) == len(cluster.list("pods")) == 1
+    second, *_ = json.loads((await jp_fetch("jupyter-dra", "sessions")).body)["sessions"]
+    assert second["id"] != first["id"]
+    assert second["requirement"] == first["requirement"]
+    assert [one["notebook"] for one in second["kernels"]] == ["train.ipynb"]
+    await jp_fetch("api", "kernels", kernel_id, method="DELETE", request_timeout=60)
+    await nothing_left(cluster)
