@@ -28,6 +28,7 @@ log = logging.getLogger(__name__)
 EVENTS = "https://events.jupyter-dra.dev/"
 _LOCAL_SECONDS = 30
 _LOCAL_FRESH = 5
+_LOCAL_SELDOM = 300
 _NO_LOCAL = {"kind": "LocalCluster", "version": 1, "running": False}
 _INVENTORY_PAUSE = 0.2
 _STATES = {
@@ -279,10 +280,11 @@ class Board:
         return await self.status()
 
     async def local_status(self) -> dict[str, Any]:
-        """The LocalCluster document, from the command that knows; asked again after some seconds only."""
+        """The LocalCluster document, from the command that knows; rarely asked while a cluster works."""
         asked, known = self._local
         now = time.monotonic()
-        if known is None or now - asked > _LOCAL_FRESH:
+        fresh = _LOCAL_SELDOM if self._told[:1] == ("ready",) else _LOCAL_FRESH
+        if known is None or now - asked > fresh:
             done = await self._local_command("status", "-o", "json", check=False)
             known = done if done.get("kind") == "LocalCluster" else {**_NO_LOCAL}
             self._local = now, known
