@@ -161,7 +161,8 @@ const GroupCanvas = memo(function GroupCanvas(props: GroupProps): ReactElement {
           />
         )}
       </div>
-      <div role="status" className={row ? 'dra-Group-row' : 'dra-Spoken'}>
+      {/* An opened row says its name itself; a line above it that goes with the focus would move it under the pointer. */}
+      <div role="status" className={row && row !== shown ? 'dra-Group-row' : 'dra-Spoken'}>
         {row && (
           <>
             <strong>
