@@ -51,7 +51,9 @@ def progress(
     if pod is None and seen_pod:
         return Progress(failure=reason("pod-deleted"))
     if claim is None and seen_claim:
-        return Progress(failure=reason("claim-deleted"))
+        # A claim in use cannot vanish (its finalizer): the pod went first, and its own watch is late.
+        used = bool(((pod or {}).get("spec") or {}).get("nodeName"))
+        return Progress(failure=reason("pod-deleted" if used else "claim-deleted"))
     devices = devices_of(claim, describe) if claim is not None else ()
     allocated = bool(((claim or {}).get("status") or {}).get("allocation"))
     if claim is not None and claim["metadata"].get("deletionTimestamp"):
