@@ -308,6 +308,7 @@ USERS = {
     "ada": ("team-a",),
     "agent": ("system:masters",),
     "gateway": ("system:masters",),
+    "kubectl": ("system:masters",),
 }
 
 
