@@ -28,7 +28,7 @@ async function journey(lab, shoot) {
   await panel.locator('.dra-Launch').click();
   await panel.getByText('Device reserved').waitFor();
   await shoot(1200);
-  await panel.getByText(/^Ready after/).waitFor();
+  await page.locator('.dra-Place', { hasText: '80 GB' }).waitFor({ state: 'attached' });
   await panel.locator('.dra-Sessions').scrollIntoViewIfNeeded();
   await shoot(2200);
   await page.locator('.jp-Notebook .jp-CodeCell .cm-content').first().click();

@@ -147,12 +147,16 @@ function extras(context: DockContext, plan: Plan, face: Answer['face'], callback
   }
   if (face === 'limit') {
     const held = Array.isArray(plan.launch.params['names']) ? plan.launch.params['names'].map(String) : [];
-    const last = context.sessions.find(
-      session =>
-        session.mine &&
-        session.state === 'running' &&
-        (!held.length || held.includes(session.name) || held.includes(session.id))
-    );
+    // The one that nobody has used for longest is missed least.
+    const idle = (session: Session): number => idleSeconds(session, context.now) ?? -1;
+    const [last] = context.sessions
+      .filter(
+        session =>
+          session.mine &&
+          session.state === 'running' &&
+          (!held.length || held.includes(session.name) || held.includes(session.id))
+      )
+      .sort((a, b) => idle(b) - idle(a));
     return [
       ...(last
         ? [
