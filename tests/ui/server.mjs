@@ -157,8 +157,6 @@ async function startJupyter(folder, port) {
       '--LabApp.expose_app_in_browser=True',
       '--ServerApp.ip=127.0.0.1',
       `--IdentityProvider.token=${TOKEN}`,
-      // Stories run commands; JupyterLab before 4.5 shows its application only when told to.
-      '--LabApp.expose_app_in_browser=True',
       `--ServerApp.root_dir=${join(folder, 'work')}`
     ],
     { cwd: join(folder, 'work'), env: surroundings(folder), stdio: ['ignore', 'pipe', 'pipe'] }
