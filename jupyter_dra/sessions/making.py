@@ -238,6 +238,10 @@ def remember(ctx: Context, session: LiveSession, **more: Any) -> None:
         }
         for kernel in session.placed
     ]
+    kernels += [
+        {"pod": made.name.removesuffix("-keys"), "secret_uid": made.uid, "secret_nonce": made.nonce}
+        for made in session.bare
+    ]
     claim = session.claim
     value: dict[str, Any] = {
         "v": 1,

@@ -33,6 +33,7 @@ async def release_session(ctx: Context, session: LiveSession) -> None:
     """Delete everything the session made; what the user made (claim, template) stays."""
     await _settle(session)
     made = [one for k in session.placed for one in (k.pod, k.secret) if one is not None and one.sent]
+    made += session.bare
     if session.claim is not None and session.claim.sent:
         made.append(session.claim)
     await asyncio.gather(*(_delete(ctx, session.namespace, one) for one in made))

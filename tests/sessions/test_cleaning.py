@@ -175,3 +175,25 @@ def test_a_pod_that_ends_while_its_own_process_is_gone_is_given_back_soon(
     assert [(one.id, one.ended.code) for one in other.loop.call(other.list(ended=True)) if one.ended] == [
         (session_id, "lease-over")
     ]
+
+
+def test_the_secret_of_a_pod_that_was_never_made_goes_with_its_session(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real: Any = vars(making)["ensure_created"]
+
+    async def no_second_pod(client: Any, obj: Any, **options: Any) -> Any:
+        if obj["kind"] == "Pod" and obj["metadata"]["name"].endswith("-1"):
+            await asyncio.Event().wait()
+        return await real(client, obj, **options)
+
+    monkeypatch.setattr(making, "ensure_created", no_second_pod)
+    dead = place.service(keep_on_stop=True)
+    session_id = launched(dead)
+    dead.loop.call(dead.attach(session_id))
+    place.cluster.wait(lambda: f"{session_id}-1-keys" in place.objects()["secrets"])
+    die(dead)
+    heir = place.service()
+    heir.loop.call(heir.stop(session_id))
+    heir.loop.call(heir.ended(session_id), 20)
+    assert place.empty()
