@@ -81,7 +81,7 @@ const GROUPS = {
   'ends and leases: in the notebook, in the panel, as a notification': {
     j1: ['out of host memory', 'Start again with 32 GiB', 'not used for 30 min', 'Keep longer next time …', 'Start on another device'],
     j2: ['ended 11:35', 'stopped 11:02', 'a 24 GB device would do'],
-    k1: ['bert-train ends in 10 min', 'Save what you need.', 'Extend by 2 h', 'It has reached the longest time allowed, 12 h.'],
+    k1: ['It has reached the longest time allowed, 12 h.', 'bert-train ends in 10 min', 'Save what you need.', 'Extend by 2 h'],
     k2: ['9 min left', 'Ends at 12:12, even if a cell runs.']
   }
 };

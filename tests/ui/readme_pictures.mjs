@@ -38,14 +38,13 @@ async function journey(lab, shoot) {
   await page.locator('.dra-Out-title').first().waitFor();
   await page.locator('.dra-Out .dra-Meters').first().waitFor();
   await shoot(3500);
-  const card = await page.locator('.dra-Out').first().screenshot();
   await panel.getByRole('button', { name: /^Stop (?!and)/ }).first().click();
   await page.locator('.jp-Dialog').getByText('Stop and give back').waitFor();
   await shoot(1800);
   await page.locator('.jp-Dialog').getByRole('button', { name: 'Stop and give back' }).click();
   await panel.getByText(/stopped \d\d:\d\d/).waitFor();
   await shoot(2200);
-  return card;
+
 }
 
 const server = await startServer({ devices: ['default'] });
@@ -56,14 +55,13 @@ try {
   lab.page.setDefaultTimeout(60_000);
   await lab.open('analysis.ipynb');
   const frames = [];
-  const card = await journey(lab, async ms => {
+  await journey(lab, async ms => {
     await lab.page.mouse.move(1170, 710);
     frames.push({ png: await lab.page.screenshot({ animations: 'disabled', caret: 'hide' }), ms });
   });
   const film = animated(frames);
   writeFileSync(join(folder, 'journey.png'), film);
   writeFileSync(join(folder, 'sidebar-light.png'), frames[1].png);
-  writeFileSync(join(folder, 'card-light.png'), card);
   console.log(`${frames.length} pictures, ${(film.length / 1e6).toFixed(2)} MB`);
 } finally {
   await browser.close();
