@@ -101,8 +101,11 @@ def _mappings(value: Any) -> list[dict[str, Any]]:
     return [entry for entry in value if isinstance(entry, dict)] if isinstance(value, list) else []
 
 
-def _attributes(value: Any) -> dict[str, Any]:
-    return {str(name): entry for name, entry in value.items()} if isinstance(value, dict) else {}
+def _attributes(value: Any, driver: Any) -> dict[str, Any]:
+    """Attributes or capacities under their full names; a name without a domain is in the driver's own."""
+    if not isinstance(value, dict):
+        return {}
+    return {str(name) if "/" in str(name) else f"{driver}/{name}": entry for name, entry in value.items()}
 
 
 def _key(device: Mapping[str, Any]) -> tuple[str, str, str]:
@@ -121,7 +124,7 @@ def merge(session: Mapping[str, Any] | None, metadata: list[dict[str, Any]]) -> 
             device["found_in"].append(source)
             for name, value in told.items():
                 if name in ("attributes", "capacity"):
-                    for key, entry in _attributes(value).items():
+                    for key, entry in _attributes(value, told.get("driver")).items():
                         if key not in device[name]:
                             device[name][key] = entry
                             device["sources"][key] = source

@@ -90,6 +90,25 @@ def test_two_requests_are_listed_under_their_names(tmp_path: Path) -> None:
     assert card.text.index("near-1") > card.text.index("gpu.nvidia.com / dgx-h100-0 / gpu-3")
 
 
+def test_what_session_and_driver_both_say_is_one_attribute_and_one_device(tmp_path: Path) -> None:
+    """A driver's file names its own attributes without their domain."""
+    folder = tmp_path / "resourceclaims" / "bert-9d4fk" / "gpu"
+    folder.mkdir(parents=True)
+    told = {"uuid": {"string": "GPU-a"}, "resource.kubernetes.io/numaNode": {"int": 1}}
+    device = {"driver": "gpu.nvidia.com", "pool": "dgx-h100-0", "name": "gpu-3", "attributes": told}
+    body = {"requests": [{"name": "gpu", "devices": [device]}]}
+    (folder / "gpu.nvidia.com-metadata.json").write_text(
+        json.dumps({"apiVersion": "metadata.resource.k8s.io/v1alpha1", **body})
+    )
+    seen = {"source": "nvml", "devices": [{"uuid": "GPU-a", "name": "x"}]}
+    facts = collect(pod(tmp_path, devices=[DEVICE], seen=seen), str(tmp_path))
+    assert "uuid" not in facts["devices"][0]["attributes"]
+    assert "resource.kubernetes.io/numaNode" in facts["devices"][0]["attributes"]
+    card = device_card(facts)
+    assert card.data["card"] == "device"
+    assert card.data["inside"] == {"sees": 1, "given": 1, "extra": None, "at": None}
+
+
 @pytest.mark.threat("T32")
 def test_a_device_that_was_not_given_is_warned_of(tmp_path: Path) -> None:
     ours, other = {"uuid": "GPU-a", "name": "x"}, {"uuid": "GPU-b", "name": "x"}
