@@ -84,11 +84,13 @@ test('from the picture to those who wait, to the request of one of them, to the 
 
   await panel.getByRole('button', { name: 'List' }).click();
   await panel.getByRole('button', { name: /^Idle/ }).click();
-  const first = panel.locator('.dra-List tbody tr:not([aria-hidden])').first();
+  const rows = panel.locator('.dra-List tbody tr:not([aria-hidden])');
+  const first = rows.first();
   await first.getByText('no pod').waitFor();
   assert.match(await first.innerText(), /team-c \/ eval/);
   await panel.getByRole('searchbox').fill('team-c');
-  assert.equal(await panel.locator('.dra-List tbody tr:not([aria-hidden])').count(), 1);
+  await rows.nth(1).waitFor({ state: 'detached' });
+  assert.equal(await rows.count(), 1);
   assert.deepEqual(await axeFindings(page, '#jupyter-dra-panel'), []);
   assert.deepEqual(lab.problems, []);
   await lab.close();
