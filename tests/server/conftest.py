@@ -73,8 +73,9 @@ def fetch(jp_fetch: Any, jp_serverapp: Any, jp_asyncio_loop: asyncio.AbstractEve
     jp_asyncio_loop.run_until_complete(board.close())
 
 
-@pytest.fixture(scope="package")
+@pytest.fixture(scope="module")
 def shared_cluster(backend: Backend) -> Iterator[LocalCluster]:
+    """One cluster for a module: others start their own, and the real control plane has one set of nodes at a time."""
     made = backend.start()
     yield made
     made.stop()
