@@ -116,6 +116,8 @@ def ask(plane: ControlPlane, sample: Sample) -> Judgment:
     status, answer = plane.call("POST", f"{path}?dryRun=All&fieldValidation=Strict", value)
     if status < 300:
         return Judgment(status)
+    if status == 409 and answer.get("reason") == "AlreadyExists":
+        return Judgment(201)  # accepted in all else: the store, which knows the names in use, is asked last
     text = str(answer.get("message", ""))
     if status == 422:
         causes = (answer.get("details") or {}).get("causes") or []
