@@ -9,7 +9,8 @@ import pytest
 
 from jupyter_dra.server.bodies import document
 
-TYPES = Path(__file__).parents[2] / "labextension" / "src" / "api" / "types.ts"
+API = Path(__file__).parents[2] / "labextension" / "src" / "api"
+TYPES = (API / "types.ts", API / "sessions.ts")
 # The page's name of a document, and the description's.
 NAMES = {"AnyGPU": "Counts", "Column": "Columns", "LaunchRequest": "SessionCreate", "ProblemBody": "Problem"}
 
@@ -17,7 +18,8 @@ NAMES = {"AnyGPU": "Counts", "Column": "Columns", "LaunchRequest": "SessionCreat
 def interfaces() -> dict[str, set[str]]:
     """The fields of every exported interface; those of nested object types are not among them."""
     found = {}
-    source = re.sub(r"/\*.*?\*/", "", TYPES.read_text(encoding="utf-8"), flags=re.DOTALL)
+    text = "\n".join(file.read_text(encoding="utf-8") for file in TYPES)
+    source = re.sub(r"/\*.*?\*/", "", text, flags=re.DOTALL)
     for name, body in re.findall(r"export interface (\w+)[^{]*\{(.*?)\n\}", source, flags=re.DOTALL):
         found[name] = set(re.findall(r"^  (?:readonly )?(\w+)\??:", body, flags=re.MULTILINE))
     return found
