@@ -20,6 +20,7 @@ from .plane import ControlPlane
 Object = dict[str, Any]
 # The context's name makes sessions dial pods at the agent's loopback addresses.
 DIRECT, AFAR = "jupyter-dra-local", "plane"
+_OF_TESTS = ("pods", "resourceclaims", "resourceclaimtemplates", "secrets", "resourcequotas")
 
 
 @dataclass(slots=True)
@@ -55,7 +56,7 @@ class Lab(LocalCluster):
         return LocalCluster.wait(self, what, deadline=max(deadline, DEADLINE))
 
     def stop(self) -> None:
-        """End the agent and its pods and take its nodes away; the control plane belongs to its own fixture."""
+        """End the agent and its pods, take its nodes away and empty the namespace that tests share."""
         if self.agent.stdin is not None:
             self.agent.stdin.close()
         try:
@@ -67,6 +68,10 @@ class Lab(LocalCluster):
             self.agent.stdout.close()
         for kind in ("nodes", "resourceslices", "deviceclasses", "devicetaintrules"):
             self.request("DELETE", object_path(kind, ""))
+        for kind in _OF_TESTS:
+            self.request("DELETE", object_path(kind, "default"), {"gracePeriodSeconds": 0})
+        self.plane.has_nodes = False
+        self.wait(lambda: not any(map(self.list, _OF_TESTS)))
 
     def await_nodes(self) -> None:
         """Wait until the agent's nodes take pods."""
@@ -90,7 +95,12 @@ class Lab(LocalCluster):
 
 
 def start_lab(plane: ControlPlane, *inventories: str) -> Lab:
-    """Start the node agent on a control plane and wait for its nodes."""
+    """Start the node agent on a control plane and wait for its nodes.
+
+    Two agents for nodes of the same names would both run every pod, so the first is stopped before the second starts.
+    """
+    assert not plane.has_nodes, "another test's nodes are still here: give its cluster fixture a smaller scope"
+    plane.has_nodes = True
     folder = Path(tempfile.mkdtemp(prefix="jupyter-dra-agent-", dir=plane.folder))
     command = [sys.executable, "-m", "jupyter_dra.localcluster.agent", "--dir", str(folder), "--lifeline"]
     command += [

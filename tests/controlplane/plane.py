@@ -50,12 +50,13 @@ class ControlPlane:
     """A running control plane; ``users`` are name → groups, each with a token of its own.
 
     ``start()`` returns when the API server is ready, the default namespace has its service account and the scheduler
-    runs; ``stop()`` ends all processes and removes the folder.
+    runs; ``stop()`` ends all processes and removes the folder. ``has_nodes`` is kept by whoever runs a node agent on it.
     """
 
     users: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     feature_gates: str = ""
     controllers: tuple[str, ...] = CONTROLLERS
+    has_nodes: bool = field(init=False, default=False)
     folder: Path = field(init=False)
     url: str = field(init=False, default="")
     tokens: dict[str, str] = field(init=False, default_factory=dict)

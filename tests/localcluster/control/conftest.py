@@ -1,4 +1,4 @@
-"""One cluster for all tests of this folder; each test uses names of its own."""
+"""One cluster for the tests of a module; each test uses names of its own."""
 
 from collections.abc import Iterator
 
@@ -8,7 +8,7 @@ from tests.backends import Backend
 from tests.localcluster_fixture import LocalCluster
 
 
-@pytest.fixture(scope="package")
+@pytest.fixture(scope="module")
 def shared_cluster(backend: Backend) -> Iterator[LocalCluster]:
     made = backend.start()
     yield made
