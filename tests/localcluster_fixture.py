@@ -24,6 +24,7 @@ from typing import Any
 import pytest
 
 from jupyter_dra.cluster.roles import rbac
+from jupyter_dra.kernels.folders import PrivateFolder
 from jupyter_dra.localcluster import lifecycle
 
 Object = dict[str, Any]
@@ -46,13 +47,14 @@ class LocalCluster:
         kubeconfig: path of the administrator's kubeconfig.
         dir: the cluster's folder.
         status: what ``lifecycle.up`` returned.
+        own: the same folder where it was made for this cluster; removed with it.
         tokens: of further users, by name.
     """
 
     kubeconfig: Path
     dir: Path
     status: Object
-    owns_dir: bool = False
+    own: PrivateFolder | None = None
     tokens: Mapping[str, str] = field(default_factory=dict)
     _ended: bool = field(default=False)
 
@@ -65,8 +67,8 @@ class LocalCluster:
         if not self._ended:
             self._ended = True
             lifecycle.down(str(self.status["name"]), folder=self.dir)
-            if self.owns_dir:
-                shutil.rmtree(self.dir, ignore_errors=True)
+            if self.own is not None:
+                self.own.close()
 
     @property
     def ca(self) -> Path:
@@ -208,10 +210,14 @@ def start_local_cluster(
 
     The cluster also ends with the calling process, however that ends.
     """
+    own = None
     if given := options.pop("folder", None):
         folder = Path(given)
+    elif tmp_path is not None:
+        folder = tmp_path / "cluster"
     else:
-        folder = tmp_path / "cluster" if tmp_path is not None else Path(tempfile.mkdtemp(prefix="jdc-"))
+        own = PrivateFolder(tempfile.gettempdir())
+        folder = Path(own.path)
     chosen = {
         "workdir": str(tmp_path or folder),
         "allow_root": hasattr(os, "geteuid") and os.geteuid() == 0,
@@ -219,7 +225,7 @@ def start_local_cluster(
         **options,
     }
     status = lifecycle.up(lifecycle.UpOptions(devices=tuple(inventories), folder=str(folder), **chosen))
-    return LocalCluster(Path(status["kubeconfig"]), folder, status, owns_dir=tmp_path is None and not given)
+    return LocalCluster(Path(status["kubeconfig"]), folder, status, own)
 
 
 @pytest.fixture
@@ -293,7 +299,7 @@ class NodeAgent:
     """The node agent as a process of its own, for a control plane that is not ours."""
 
     process: subprocess.Popen[bytes]
-    folder: Path
+    own: PrivateFolder
 
     def stop(self) -> None:
         """End it and its pods."""
@@ -301,7 +307,7 @@ class NodeAgent:
         self.process.wait(DEADLINE)
         if self.process.stdout is not None:
             self.process.stdout.close()
-        shutil.rmtree(self.folder, ignore_errors=True)
+        self.own.close()
 
 
 def start_node_agent(kubeconfig: Path, pki: Path, inventories: Sequence[str] = ("default",)) -> NodeAgent:
@@ -312,15 +318,15 @@ def start_node_agent(kubeconfig: Path, pki: Path, inventories: Sequence[str] = (
         pki: folder of ``certificates.write_pki``; the API server must have been started with its
             ``apiserver-kubelet-client`` pair as ``--kubelet-client-certificate`` and ``--kubelet-client-key``.
     """
-    folder = Path(tempfile.mkdtemp(prefix="jda-"))
+    own = PrivateFolder(tempfile.gettempdir())
     command = [
         sys.executable,
         "-m",
         "jupyter_dra.localcluster.agent",
         "--dir",
-        str(folder),
+        own.path,
         "--workdir",
-        str(folder),
+        own.path,
     ]
     command += ["--kubeconfig", str(kubeconfig), "--install-kubeconfig", str(kubeconfig)]
     command += ["--tls-cert", str(pki / "kubelet.crt"), "--tls-key", str(pki / "kubelet.key")]
@@ -331,7 +337,7 @@ def start_node_agent(kubeconfig: Path, pki: Path, inventories: Sequence[str] = (
         command.append("--allow-root")
     root = str(Path(__file__).resolve().parents[1])
     process = subprocess.Popen(command, stdout=subprocess.PIPE, env={**os.environ, "PYTHONPATH": root})
-    agent = NodeAgent(process, folder)
+    agent = NodeAgent(process, own)
     if process.stdout is None or not process.stdout.readline():
         agent.stop()
         raise AssertionError("the node agent did not start")

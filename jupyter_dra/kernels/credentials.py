@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 import os
 import ssl
-import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from ..errors import InputError
+from .folders import PrivateFolder
 from .pki import PodCertificates, fingerprint
 
 CHANNELS: Mapping[str, int] = {"shell": 1, "iopub": 2, "stdin": 3, "hb": 4, "control": 5}
@@ -76,7 +76,7 @@ class PodCredentials:
         context.minimum_version = ssl.TLSVersion.TLSv1_3
         context.load_verify_locations(cadata=self.ca.decode())
         # The ssl module reads client certificates from files only: one that lives for this call, in a 0700 folder.
-        with tempfile.TemporaryDirectory(prefix="dra-", dir=os.environ.get("XDG_RUNTIME_DIR")) as folder:
+        with PrivateFolder() as folder:
             path = os.path.join(folder, "client.pem")
             with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
                 file.write(self.client_certificate + self.client_key)

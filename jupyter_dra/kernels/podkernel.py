@@ -138,7 +138,8 @@ class Kernel:
         self._made = ""
         folder = os.path.join(self.run, "k")
         if len(os.fsencode(folder)) > SOCKET_PATH_LIMIT:
-            folder = self._made = tempfile.mkdtemp(prefix="dra-")
+            # In the local cluster relays sweep this, too, when podside was killed.
+            folder = self._made = tempfile.mkdtemp(prefix=f"dra-{os.getpid()}-")
         self.folder = private_folder(folder)
 
     def socket_path(self, channel: str) -> str:

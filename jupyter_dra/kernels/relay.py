@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import shutil
 import socket
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -19,7 +18,7 @@ from jupyter_client.connect import KernelConnectionInfo
 from ..errors import DRAError, RefusedError
 from ..sessions.ports import Target
 from .credentials import CHANNELS, PodCredentials
-from .folders import private_folder
+from .folders import PrivateFolder
 from .tls import CHUNK, Dialer, TLSStream
 
 CONNECTIONS_PER_CHANNEL = 64
@@ -94,7 +93,7 @@ class Relay:
         self.kernel_id = kernel_id
         self.tcp = not hasattr(socket, "AF_UNIX") if tcp is None else tcp
         self._parent = folder
-        self._folder: str | None = None
+        self._folder: PrivateFolder | None = None
         self._servers: list[asyncio.Server] = []
         self._ports: dict[str, int] = {}
         self._dialer: Dialer | None = None
@@ -116,9 +115,9 @@ class Relay:
                 self._servers.append(server)
                 self._ports[channel] = server.sockets[0].getsockname()[1]
             return
-        self._folder = private_folder(self._parent)
+        self._folder = PrivateFolder(self._parent)
         for channel, port in CHANNELS.items():
-            path = f"{self._folder}/r-{port}"
+            path = f"{self._folder.path}/r-{port}"
             self._servers.append(await loop.create_unix_server(partial(self._local, channel), path))
             os.chmod(path, 0o600)
             self._ports[channel] = port
@@ -134,7 +133,7 @@ class Relay:
             return  # closed: the session ended
         for port in CHANNELS.values():
             try:
-                os.symlink(f"r-{port}", f"{self._folder}/k-{port}")
+                os.symlink(f"r-{port}", f"{self._folder.path}/k-{port}")
             except FileExistsError:
                 continue
 
@@ -148,8 +147,8 @@ class Relay:
         keys = self._dialer.credentials.message_keys()
         self._refuse_plain_tcp(self._dialer.credentials)
         info = {
-            "transport": "tcp" if self.tcp else "ipc",
-            "ip": "127.0.0.1" if self.tcp else f"{self._folder}/k",
+            "transport": "tcp" if self._folder is None else "ipc",
+            "ip": "127.0.0.1" if self._folder is None else f"{self._folder.path}/k",
             **keys,
             **{f"{channel}_port": port for channel, port in self._ports.items()},
         }
@@ -210,7 +209,7 @@ class Relay:
     def discard(self) -> None:
         """Remove the folder; alone only where the loop is gone already."""
         if self._folder is not None:
-            shutil.rmtree(self._folder, ignore_errors=True)
+            self._folder.close()
 
     # --- connections ----------------------------------------------------------------------------------------
 

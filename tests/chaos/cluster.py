@@ -6,7 +6,6 @@ import http.client
 import json
 import os
 import secrets
-import shutil
 import signal
 import subprocess
 import sys
@@ -17,6 +16,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import IO, Any
 
+from jupyter_dra.kernels.folders import PrivateFolder
 from jupyter_dra.localcluster.agent import tree
 from tests.localcluster_fixture import LocalCluster
 
@@ -32,7 +32,8 @@ class BreakableCluster:
     """
 
     def __init__(self, nodes: Sequence[str] = ("dgx-h100", "dgx-h100")) -> None:
-        self.folder = Path(tempfile.mkdtemp(prefix="jdchaos-"))
+        self._own = PrivateFolder(tempfile.gettempdir())
+        self.folder = Path(self._own.path)
         self.mark = secrets.token_hex(4)
         self._inventories = nodes
         self._log: IO[bytes] = open(self.folder / "cluster.log", "ab")  # noqa: SIM115 (closed by stop)
@@ -118,7 +119,7 @@ class BreakableCluster:
         _end(self._agent, signal.SIGTERM)
         _end(self._server, signal.SIGTERM)
         self._log.close()
-        shutil.rmtree(self.folder, ignore_errors=True)
+        self._own.close()
 
     def _start(self, command: Sequence[str]) -> subprocess.Popen[bytes]:
         return subprocess.Popen(

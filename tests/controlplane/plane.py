@@ -5,7 +5,6 @@ from __future__ import annotations
 import http.client
 import json
 import secrets
-import shutil
 import socket
 import ssl
 import subprocess
@@ -22,6 +21,7 @@ import pytest
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
 
+from jupyter_dra.kernels.folders import PrivateFolder
 from jupyter_dra.localcluster.certificates import Authority, write_pki
 
 from .build import CannotBuild, program
@@ -50,7 +50,8 @@ class ControlPlane:
     """A running control plane; ``users`` are name → groups, each with a token of its own.
 
     ``start()`` returns when the API server is ready, the default namespace has its service account and the scheduler
-    runs; ``stop()`` ends all processes and removes the folder. ``has_nodes`` is kept by whoever runs a node agent on it.
+    runs; ``stop()`` ends all processes and removes the folder. ``has_nodes`` is kept by whoever runs a node agent
+    on it.
     """
 
     users: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
@@ -58,6 +59,7 @@ class ControlPlane:
     controllers: tuple[str, ...] = CONTROLLERS
     has_nodes: bool = field(init=False, default=False)
     folder: Path = field(init=False)
+    _own: PrivateFolder = field(init=False, repr=False)
     url: str = field(init=False, default="")
     tokens: dict[str, str] = field(init=False, default_factory=dict)
     _processes: dict[str, subprocess.Popen[bytes]] = field(init=False, default_factory=dict)
@@ -65,8 +67,8 @@ class ControlPlane:
     _connections: list[http.client.HTTPSConnection] = field(init=False, default_factory=list)
 
     def start(self) -> ControlPlane:
-        self.folder = Path(tempfile.mkdtemp(prefix="jupyter-dra-plane-"))
-        self.folder.chmod(0o700)
+        self._own = PrivateFolder(tempfile.gettempdir())
+        self.folder = Path(self._own.path)
         try:
             self._start()
         except BaseException:
@@ -283,7 +285,7 @@ class ControlPlane:
                 process.kill()
                 process.wait()
         self._processes.clear()
-        shutil.rmtree(self.folder, ignore_errors=True)
+        self._own.close()
 
     def __enter__(self) -> ControlPlane:
         return self.start()

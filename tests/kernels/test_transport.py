@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
 import signal
 import socket
 import ssl
-import subprocess
 import sys
 import tempfile
 import time
@@ -223,28 +221,6 @@ def test_clients_wait_while_the_pod_is_out_of_reach(pods: Pods, background: Back
         reply = client.get_shell_msg(timeout=20)
         assert reply["parent_header"]["msg_id"] == number
         assert reply["content"]["status"] == "ok"
-
-
-def test_folders_of_killed_processes_are_removed_at_the_next_start(
-    tmp_path: Path, background: BackgroundLoop
-) -> None:
-    ended = subprocess.Popen(["true"])
-    ended.wait()
-    left, kept, other = (
-        tmp_path / f"dra-{ended.pid}-x1",
-        tmp_path / f"dra-{os.getpid()}-x1",
-        tmp_path / "dra-mine",
-    )
-    for folder in (left, kept, other):
-        folder.mkdir()
-
-    async def open_and_close() -> None:
-        relay = Relay("k", folder=str(tmp_path))
-        await relay.open()
-        await relay.close()
-
-    background.call(open_and_close())
-    assert sorted(path.name for path in tmp_path.iterdir()) == sorted([kept.name, other.name])
 
 
 class Forwarded(asyncio.Transport):

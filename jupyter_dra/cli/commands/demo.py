@@ -10,7 +10,6 @@ import signal
 import socket
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -93,6 +92,8 @@ def examples_folder() -> Path:
 
 
 def _serve(arguments: argparse.Namespace, folder: Path, root: bool) -> int:
+    from ...kernels.folders import PrivateFolder
+
     if not _has("jupyterlab" if arguments.server_app == "lab" else "notebook"):
         raise InputError(
             f"{'JupyterLab' if arguments.server_app == 'lab' else 'Notebook'} is not installed.",
@@ -102,7 +103,7 @@ def _serve(arguments: argparse.Namespace, folder: Path, root: bool) -> int:
     token = secrets.token_urlsafe(24)
     port = arguments.port or _free_port()
     page = "lab" if arguments.server_app == "lab" else "tree"
-    with tempfile.TemporaryDirectory(prefix="jupyter-dra-") as scratch:
+    with PrivateFolder() as scratch:
         environment = {**os.environ, "JUPYTER_TOKEN": token}
         specs = Path(scratch) / "jupyter"
         _install_kernelspecs(specs)

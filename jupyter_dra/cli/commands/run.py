@@ -124,14 +124,15 @@ class _Kernel:
         from jupyter_client.kernelspec import KernelSpecManager
         from jupyter_client.manager import AsyncKernelManager
 
+        from ...kernels.folders import PrivateFolder
         from ...kernels.kernelspecs import kernel_json
 
-        self._folder = tempfile.TemporaryDirectory(prefix="jupyter-dra-run-")
-        spec = Path(self._folder.name) / "dra"
+        self._folder = PrivateFolder()
+        spec = Path(self._folder.path) / "dra"
         spec.mkdir()
         content = kernel_json("Python (session)", _launch_arguments(arguments, path))
         (spec / "kernel.json").write_text(json.dumps(content), encoding="utf-8")
-        specs = KernelSpecManager(kernel_dirs=[self._folder.name], ensure_native_kernel=False)
+        specs = KernelSpecManager(kernel_dirs=[self._folder.path], ensure_native_kernel=False)
         self.manager = AsyncKernelManager(kernel_name="dra", kernel_spec_manager=specs)
 
     @property
@@ -149,7 +150,7 @@ class _Kernel:
         """End the kernel, give the device back, remove the kernelspec."""
         if self.manager.has_kernel:
             await self.manager.shutdown_kernel(now=True)
-        self._folder.cleanup()
+        self._folder.close()
 
 
 def _run_notebook(arguments: argparse.Namespace, path: Path, report: dict[str, Any]) -> int:
