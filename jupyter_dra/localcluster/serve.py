@@ -8,12 +8,10 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import contextlib
 import json
 import logging
 import os
 import secrets
-import signal
 import sys
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -31,6 +29,7 @@ from jupyter_dra.localcluster.certificates import (
     write_pki,
 )
 from jupyter_dra.localcluster.cluster import ADMIN, Cluster, Settings
+from jupyter_dra.localcluster.ending import told_to_end
 from jupyter_dra.localcluster.handlers import MAX_BODY
 from jupyter_dra.localcluster.identity import AUTHENTICATED, User, new_token, read_token_file
 from jupyter_dra.localcluster.kubeconfig import write_kubeconfig
@@ -170,15 +169,10 @@ def read_arguments(arguments: list[str] | None = None) -> Options:
 async def serve(options: Options) -> None:
     """Run until SIGTERM or SIGINT."""
     server = Server(options)
-    ended = asyncio.Event()
-    loop = asyncio.get_running_loop()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        # Where the loop cannot take signals (Windows), the process ends as Python does by itself.
-        with contextlib.suppress(NotImplementedError):
-            loop.add_signal_handler(number, ended.set)
+    ending = told_to_end()
     await server.start()
     print(json.dumps(server.announcement()), flush=True)
-    await ended.wait()
+    await ending
     await server.stop()
 
 

@@ -8,7 +8,6 @@ import json
 import logging
 import os
 import shutil
-import signal
 import sys
 import time
 from collections.abc import Callable
@@ -20,6 +19,7 @@ from jupyter_dra.localcluster.agent.images import ImageTable
 from jupyter_dra.localcluster.agent.process import die_with_parent
 from jupyter_dra.localcluster.agent.surroundings import AgentOptions, memory_folder
 from jupyter_dra.localcluster.client import Client
+from jupyter_dra.localcluster.ending import told_to_end
 from jupyter_dra.localcluster.inventories import Inventory, load
 
 log = logging.getLogger(__name__)
@@ -57,7 +57,7 @@ def serve(arguments: argparse.Namespace, on_folder: Callable[[Path], None]) -> i
 
 
 async def _run(arguments: argparse.Namespace, pods: Path, memory: Path) -> int:
-    stopping = _stop_signals(watch_stdin=arguments.lifeline)
+    stopping = _stop_wish(watch_stdin=arguments.lifeline)
     inventory = _inventory(arguments.inventory)
     needed = (arguments.kubeconfig, arguments.tls_cert, arguments.tls_key, arguments.client_ca)
     waiting = asyncio.create_task(_files(needed, arguments.wait_seconds))
@@ -133,19 +133,18 @@ async def _files(paths: tuple[Path, ...], seconds: float) -> None:
         await asyncio.sleep(_FILE_POLL_SECONDS)
 
 
-def _stop_signals(*, watch_stdin: bool) -> asyncio.Future[None]:
+def _stop_wish(*, watch_stdin: bool) -> asyncio.Future[None]:
+    """Completed by a signal or, with ``watch_stdin``, by the end of standard input."""
+    stopping = told_to_end()
     loop = asyncio.get_running_loop()
-    stopping: asyncio.Future[None] = loop.create_future()
 
-    def stop() -> None:
+    def look() -> None:
+        if os.read(sys.stdin.fileno(), 1024):
+            return
+        loop.remove_reader(sys.stdin.fileno())
         if not stopping.done():
             stopping.set_result(None)
 
-    for number in (signal.SIGTERM, signal.SIGINT):
-        try:
-            loop.add_signal_handler(number, stop)
-        except NotImplementedError:
-            signal.signal(number, lambda *_: loop.call_soon_threadsafe(stop))
     if watch_stdin and os.name == "posix":
-        loop.add_reader(sys.stdin.fileno(), lambda: stop() if not os.read(sys.stdin.fileno(), 1024) else None)
+        loop.add_reader(sys.stdin.fileno(), look)
     return stopping
