@@ -53,7 +53,7 @@ def test_who_is_named_joins_on_the_same_device_and_cannot_stop_the_owner(place: 
     shared = ada.loop.call(ada.share(session_id, ["mira", "ada"]))
     assert shared.shared_with == ("mira",)
 
-    shown = mira.loop.call(mira.list())
+    shown = place.cluster.wait(lambda: mira.loop.call(mira.list()))
     assert [(one.id, one.mine) for one in shown] == [(session_id, False)]
     for attempt in (mira.stop, mira.extend, mira.restart_kernel):
         with pytest.raises(NotFoundError):
