@@ -50,13 +50,14 @@ def refusal(
     Args:
         charged: what :func:`charges` gives for the claim.
         limits: what the server knows of the user, all parts optional:
-            ``{"policy": {"allowed": false, "message": …, "nearest": …}, "devices": {"limit": 2, "held": 2,
-            "names": […]}, "counts": [1, 2, 4]}``.
+            ``{"policy": {"allowed": false, "code": "policy", "message": …, "params": {…}}, "devices": {"limit": 2,
+            "held": 2, "names": […]}, "counts": [1, 2, 4]}``.
     """
     limits = limits or {}
     policy = limits.get("policy") or {}
     if policy and policy.get("allowed") is False:
-        return _no("policy", {"message": policy.get("message"), "nearest": policy.get("nearest")})
+        params = {"message": policy.get("message"), "nearest": None, **(policy.get("params") or {})}
+        return _no(str(policy.get("code") or "policy"), params)
     for name in (key.removesuffix(_DEVICES) for key in charged if key.endswith(_DEVICES)):
         if not _in_group(inventory, name):
             groups = sorted(_groups_of(inventory, name))

@@ -10,17 +10,28 @@ from typing import Any
 from ..planner import DevicePicture, PictureRow
 
 Column = dict[str, Any]
+OWN_STATES = ("yours", "shared")
+"""States of devices that one's own session may hold."""
 
 
-def compact_devices(picture: DevicePicture, since: int | None = None) -> dict[str, Any]:
+def compact_devices(
+    picture: DevicePicture, since: int | None = None, idle: Mapping[str, int] | None = None
+) -> dict[str, Any]:
     """The CompactDeviceList of a picture: everything, or what changed after the revision *since*.
 
     What cannot be given as a change is given whole, without ``since``; then forget all that was known. Holders stand
     in columns of their own; a device's ``holders`` are their numbers.
+
+    Args:
+        idle: for how many seconds nothing uses the user's own sessions. That changes without any change of the
+            inventory, so the user's own devices are among the changes every time.
     """
+    from ..sessions.usage import with_idle
+
     change = None if since is None else picture.since(since)
-    rows = list(picture.rows()) if change is None else change.rows
+    rows = list(picture.rows()) if change is None else _with_own(change.rows, picture)
     holders, held = _numbered([row.holders for row in rows])
+    holders = [with_idle(holder, idle or {}) for holder in holders]
     cells: list[Sequence[Any]] = [list(column) for column in zip(*rows, strict=True)]
     if cells:
         cells[PictureRow._fields.index("holders")] = held
@@ -40,6 +51,12 @@ def compact_devices(picture: DevicePicture, since: int | None = None) -> dict[st
         document["since"] = since
         document["removed"] = [[id.driver, id.pool, id.device] for id in change.removed]
     return document
+
+
+def _with_own(changed: list[PictureRow], picture: DevicePicture) -> list[PictureRow]:
+    known = {(row.driver, row.pool, row.name) for row in changed}
+    own = (row for row in picture.rows() if row.state in OWN_STATES)
+    return changed + [row for row in own if (row.driver, row.pool, row.name) not in known]
 
 
 def _numbered(

@@ -7,10 +7,11 @@ import secrets
 import uuid
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..claims import Requirement, build_claim
-from ..errors import ConflictError, InputError, RefusedError
+from ..errors import ConflictError, DRAError, InputError, RefusedError
+from .limits import admitted
 from .live import LiveKernel, LiveSession, Made
 from .making import Context, new_id
 from .ports import KernelChoice, SessionEvent
@@ -18,11 +19,39 @@ from .prices import Prices, classes_of
 from .record import Lease
 from .terms import TierTerms
 
+if TYPE_CHECKING:
+    from ..planner import Wanted
+
 
 async def terms_of(ctx: Context, wish: Requirement) -> TierTerms:
     """What the administrator set on the requirement's tier."""
     words = await ctx.inventory.tier_words([wish.tier])
     return TierTerms.of(words.get(wish.tier or ""))
+
+
+async def refusal_of(ctx: Context, wanted: Wanted) -> dict[str, Any] | None:
+    """What the administrator does not allow of a wish, as the planner takes it; None where nothing is refused.
+
+    A wish that cannot be read is no question of permission: the planner tells what is wrong with it.
+    """
+    try:
+        wish = _as_requirement(wanted)
+        admitted(wish, ctx.policy, await terms_of(ctx, wish), now=ctx.clock())
+    except RefusedError as error:
+        params = {**error.params, "path": error.path, "next": error.next_step}
+        return {"allowed": False, "code": error.code, "message": error.message, "params": params}
+    except DRAError:
+        pass
+    return None
+
+
+def _as_requirement(wanted: Wanted) -> Requirement:
+    if isinstance(wanted, Requirement):
+        return wanted
+    if not isinstance(wanted, Mapping):
+        raise InputError("The claims of a pod are no wish of one session.")
+    is_claim = "spec" in wanted or "apiVersion" in wanted
+    return Requirement(claim=wanted) if is_claim else Requirement.from_dict(wanted)
 
 
 def new_session(

@@ -95,7 +95,7 @@ def _checked(ctx: Context, session: LiveSession, kernel: LiveKernel, change: Pod
         cpu=change.cpu or given.cpu,
         host_memory=change.host_memory or given.host_memory,
     )
-    check_policy(wish, ctx.policy, change.image or kernel.image)
+    check_policy(wish, ctx.policy)
     return PodChange(
         change.image, wish.cpu if change.cpu else None, wish.host_memory if change.host_memory else None
     )

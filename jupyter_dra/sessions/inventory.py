@@ -185,11 +185,20 @@ class InventoryFeed:
         return template
 
     async def plan(
-        self, x: Wanted, namespace: str | None = None, *, detail: Detail = "verdict"
+        self,
+        x: Wanted,
+        namespace: str | None = None,
+        *,
+        detail: Detail = "verdict",
+        limits: Mapping[str, Any] | None = None,
     ) -> dict[str, Any]:
-        """A plan as dictionary, without ``context``."""
+        """A plan as dictionary, without ``context``; ``limits`` as for `Inventory.plan`."""
         where, tiers = namespace or self.client.namespace, self.tiers
-        return await self.ask(lambda inventory: dict(inventory.plan(x, where, detail, tiers=tiers).as_dict()))
+
+        def plan(inventory: Inventory) -> dict[str, Any]:
+            return dict(inventory.plan(x, where, detail, limits=limits, tiers=tiers).as_dict())
+
+        return await self.ask(plan)
 
     async def verdict(self, session: LiveSession) -> dict[str, Any] | None:
         """The plan of a waiting session, with holders; None before the inventory is loaded.

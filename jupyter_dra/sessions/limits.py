@@ -11,33 +11,55 @@ from ..model import ClaimSpec
 from ..model.reading import mapping
 from .images import image_allowed
 from .policy import SessionPolicy
+from .record import Lease
+from .terms import TierTerms, lease_of, with_defaults
 
 
-def check_policy(requirement: Requirement, policy: SessionPolicy, image: str) -> None:
+def admitted(
+    wish: Requirement, policy: SessionPolicy, terms: TierTerms, *, now: float
+) -> tuple[Requirement, Lease]:
+    """The requirement with the tier's defaults, and the lease it begins with.
+
+    Raises:
+        RefusedError: ``policy`` or ``limit``: what the administrator does not allow.
+    """
+    wish = with_defaults(wish, terms)
+    lease = lease_of(wish, policy, terms, now=now)
+    check_policy(wish, policy)
+    return wish, lease
+
+
+def check_policy(requirement: Requirement, policy: SessionPolicy) -> None:
     """Raise RefusedError ``policy`` or ``limit`` for what the administrator does not allow.
 
-    Named claims and templates are judged by `check_claim` once they were read.
+    Named claims and templates are judged by `check_claim` once they were read. ``params["what"]`` of the error names
+    what is refused: image, claim, volume, where, tolerate, config, admin-access.
     """
     if requirement.image is not None and requirement.image != policy.image:
-        patterns = policy.images
-        if not image_allowed(requirement.image, patterns):
-            allowed = ", ".join(patterns or ()) or (policy.image or "the default")
-            raise _refused("image", f"The image {requirement.image} is not allowed.", f"Allowed: {allowed}.")
+        _check_image(requirement.image, policy)
     if requirement.claim is not None and not policy.allow_claims:
-        raise _refused("claim", "Existing claims, templates and manifests are not allowed here.", None)
+        text = "Existing claims, templates and manifests are not allowed here."
+        raise _refused("claim", "claim", text)
     for path, part in _parts(requirement):
         if part.get("where") and not policy.allow_where:
-            raise _refused(f"{path}where", _WHERE, None)
+            raise _refused("where", f"{path}where", _WHERE)
         if part.get("tolerate") and not policy.allow_tolerate:
-            raise _refused(f"{path}tolerate", _TOLERATE, None)
+            raise _refused("tolerate", f"{path}tolerate", _TOLERATE)
         if "strategy" in mapping(part.get("share")) and not policy.allow_config:
-            raise _refused(f"{path}share.strategy", _CONFIG, None)
+            raise _refused("config", f"{path}share.strategy", _CONFIG)
     if isinstance(requirement.claim, Mapping):
         check_claim(requirement.claim, policy)
     for name in requirement.volumes:
         if name not in policy.volumes:
-            known = ", ".join(sorted(policy.volumes)) or "none"
-            raise _refused("volumes", f"There is no volume {name!r} on offer.", f"Offered: {known}.")
+            offered = sorted(policy.volumes)
+            raise _refused(
+                "volume",
+                "volumes",
+                f"There is no volume {name!r} on offer.",
+                f"Offered: {', '.join(offered) or 'none'}.",
+                name=name,
+                allowed=offered,
+            )
     lease = requirement.lease_seconds
     if lease is not None and lease > policy.longest_lease:
         raise RefusedError(
@@ -47,6 +69,13 @@ def check_policy(requirement: Requirement, policy: SessionPolicy, image: str) ->
             next_step="Ask for less.",
             params={"limit": "longest-lease", "longest_seconds": policy.longest_lease},
         )
+
+
+def _check_image(image: str, policy: SessionPolicy) -> None:
+    if not image_allowed(image, policy.images):
+        allowed = list(policy.images or ()) or [policy.image or "the default"]
+        text = f"The image {image} is not allowed."
+        raise _refused("image", "image", text, f"Allowed: {', '.join(allowed)}.", name=image, allowed=allowed)
 
 
 def _parts(requirement: Requirement, path: str = "") -> Iterator[tuple[str, Mapping[str, Any]]]:
@@ -73,13 +102,14 @@ def check_claim(claim: Mapping[str, Any], policy: SessionPolicy, path: str = "cl
         for part, body in bodies:
             where = f"{path}.{inner}.devices.requests[{index}].{part}"
             if body.get("adminAccess"):
-                raise _refused(f"{where}adminAccess", "adminAccess is never used for a session.", None)
+                text = "adminAccess is never used for a session."
+                raise _refused("admin-access", f"{where}adminAccess", text)
             if body.get("tolerations") and not policy.allow_tolerate:
-                raise _refused(f"{where}tolerations", _TOLERATE, None)
+                raise _refused("tolerate", f"{where}tolerations", _TOLERATE)
             if body.get("selectors") and not policy.allow_where:
-                raise _refused(f"{where}selectors", _WHERE, None)
+                raise _refused("where", f"{where}selectors", _WHERE)
     if spec.config and not policy.allow_config:
-        raise _refused(f"{path}.{inner}.devices.config", _CONFIG, None)
+        raise _refused("config", f"{path}.{inner}.devices.config", _CONFIG)
 
 
 _WHERE = "Own CEL conditions are not allowed here."
@@ -100,8 +130,10 @@ def check_limits(asked: int, policy: SessionPolicy, held: Mapping[str, int]) -> 
         raise _over("devices", policy.max_devices, sum(held.values()), held)
 
 
-def _refused(path: str, text: str, next_step: str | None) -> RefusedError:
-    return RefusedError(text, code="policy", path=path, next_step=next_step or "Ask the administrator.")
+def _refused(
+    what: str, path: str, text: str, next_step: str = "Ask the administrator.", **params: Any
+) -> RefusedError:
+    return RefusedError(text, code="policy", path=path, next_step=next_step, params={"what": what, **params})
 
 
 def _over(what: str, limit: int, used: int, held: Mapping[str, int]) -> RefusedError:

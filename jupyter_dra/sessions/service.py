@@ -15,7 +15,7 @@ from ..claims import Requirement
 from ..cluster import KubeClient, ServerVersion, rights
 from ..errors import ConflictError, NotFoundError, SessionEnded
 from . import custody, life
-from .beginning import check, named_claim, new_kernel, new_session, terms_of
+from .beginning import check, named_claim, new_kernel, new_session, refusal_of, terms_of
 from .charging import charge_of, charge_of_claim
 from .endings import reason
 from .events import Publisher
@@ -23,7 +23,7 @@ from .handover import PodChange, begin_handover
 from .identity import Identity
 from .inventory import InventoryFeed
 from .lease_notes import tell_lease
-from .limits import check_claim, check_limits, check_policy
+from .limits import admitted, check_claim, check_limits
 from .live import LiveKernel, LiveSession
 from .logs import across, read_log
 from .loop import BackgroundLoop
@@ -36,7 +36,7 @@ from .record import SessionRecord
 from .registry import Registry, unknown
 from .sharing import check_owner, share
 from .supervision import set_activity
-from .terms import extended, lease_of, with_defaults
+from .terms import extended
 from .usage import idle_since, with_idle
 
 if TYPE_CHECKING:
@@ -179,7 +179,8 @@ class Sessions:
     ) -> dict[str, Any]:
         """The plan of a requirement or claim, as the contract's object with ``context``."""
         ctx = await self._context()
-        plan = await ctx.inventory.plan(x, namespace, detail=detail)
+        limits = await self._limits(ctx, x)
+        plan = await ctx.inventory.plan(x, namespace, detail=detail, limits=limits)
         holders = [with_idle(holder, self._idle()) for holder in plan.get("holders") or ()]
         return {**plan, "holders": holders, "context": self._opening.describe(ctx, namespace)}
 
@@ -189,15 +190,18 @@ class Sessions:
         return self._idle()
 
     @on_loop
-    async def limits(self) -> dict[str, Any]:
-        """What the administrator allows this user, as the planner takes it; empty without a limit."""
-        ctx = await self._context()
-        if ctx.policy.max_devices is None:
-            return {}
-        held = await self._registry.held_elsewhere(ctx)
-        held |= {one.id: one.charge for one in self._registry.living}
-        allowed = {"limit": ctx.policy.max_devices, "held": sum(held.values()), "names": sorted(held)}
-        return {"devices": allowed}
+    async def limits(self, wanted: Wanted) -> dict[str, Any]:
+        """What the administrator does not allow this user, or not this wish, as the planner takes it."""
+        return await self._limits(await self._context(), wanted)
+
+    async def _limits(self, ctx: Context, wanted: Wanted) -> dict[str, Any]:
+        limits: dict[str, Any] = {"policy": await refusal_of(ctx, wanted)}
+        if ctx.policy.max_devices is not None:
+            held = await self._registry.held_elsewhere(ctx)
+            held |= {one.id: one.charge for one in self._registry.living}
+            total, names = sum(held.values()), sorted(held)
+            limits["devices"] = {"limit": ctx.policy.max_devices, "held": total, "names": names}
+        return limits
 
     def _idle(self) -> dict[str, int]:
         now = self._clock()
@@ -258,10 +262,9 @@ class Sessions:
         wish = requirement if isinstance(requirement, Requirement) else Requirement.from_dict(requirement)
         ctx = await self._context()
         terms = await terms_of(ctx, wish)
-        asked, wish = wish, with_defaults(wish, terms)
-        lease = lease_of(wish, ctx.policy, terms, now=ctx.clock())
+        asked = wish
+        wish, lease = admitted(wish, ctx.policy, terms, now=ctx.clock())
         image = wish.image or default_image(ctx)
-        check_policy(wish, ctx.policy, image)
         given = await named_claim(ctx, wish)
         if given is not None:
             check_owner(ctx, given)

@@ -35,7 +35,7 @@ def template(of: dict[str, Any]) -> dict[str, Any]:
 
 def refused(wish: dict[str, Any], policy: SessionPolicy) -> str | None:
     with pytest.raises(RefusedError) as caught:
-        check_policy(Requirement.from_dict(wish), policy, "i")
+        check_policy(Requirement.from_dict(wish), policy)
     assert caught.value.code == "policy"
     return caught.value.path
 
@@ -57,7 +57,7 @@ def refused(wish: dict[str, Any], policy: SessionPolicy) -> str | None:
 def test_what_is_not_allowed_is_refused_wherever_it_stands(wish: dict[str, Any], path: str) -> None:
     wish = {"tier": "t", **wish}
     assert refused(wish, CLOSED) == path
-    check_policy(Requirement.from_dict(wish), OPEN, "i")
+    check_policy(Requirement.from_dict(wish), OPEN)
 
 
 BODY = {"deviceClassName": "c"}

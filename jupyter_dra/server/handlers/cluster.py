@@ -11,7 +11,6 @@ from ..waiting import waiting_rows
 from .base import DRAHandler, route
 
 _MOST = 100_000
-_OWN = ("yours", "shared")
 
 
 class StatusHandler(DRAHandler):
@@ -46,24 +45,26 @@ class DevicesHandler(DRAHandler):
         compact = self.query("compact") == "1"
         if compact and (tier or node or limit):
             raise web.HTTPError(HTTPStatus.BAD_REQUEST, reason="compact is of all devices")
-        context = await self.board.sessions.context()
+        context, idle = await self.board.sessions.context(), await self.board.sessions.idle()
         if compact:
-            document = await self.board.ask(lambda inventory: self._columns(inventory, since))
+            document = await self.board.ask(lambda inventory: self._columns(inventory, since, idle))
         else:
             document = await self.board.ask(lambda inventory: self._list(inventory, tier, node, since, limit))
-            idle = await self.board.sessions.idle()
-            document["devices"] = [_with_idle(device, idle) for device in document["devices"]]
+            if idle:
+                document["devices"] = [_with_idle(device, idle) for device in document["devices"]]
         _, visible = await self.board.revision()
         self.send({**document, "context": context, "visible": _seen(visible)})
 
-    def _columns(self, inventory: Any, since: int | None) -> dict[str, Any]:
+    def _columns(self, inventory: Any, since: int | None, idle: dict[str, int]) -> dict[str, Any]:
         from ..compact import compact_devices
 
-        return compact_devices(self.board.picture_of(inventory), since)
+        return compact_devices(self.board.picture_of(inventory), since, idle)
 
     def _list(
         self, inventory: Any, tier: str | None, node: str | None, since: int | None, limit: int | None
     ) -> dict[str, Any]:
+        from ..compact import OWN_STATES
+
         picture = self.board.picture_of(inventory)
         devices = inventory.devices(tier=tier, node=node, admin_tiers=self.board.admin_tiers)
         document = {"kind": "DeviceList", "version": 1, "revision": picture.revision, "total": len(devices)}
@@ -74,7 +75,7 @@ class DevicesHandler(DRAHandler):
             devices = [
                 one
                 for one in devices
-                if one["state"] in _OWN or (one["driver"], one["pool"], one["name"]) in changed
+                if one["state"] in OWN_STATES or (one["driver"], one["pool"], one["name"]) in changed
             ]
             document["since"] = since
             document["removed"] = [[id.driver, id.pool, id.device] for id in change.removed]
@@ -84,8 +85,6 @@ class DevicesHandler(DRAHandler):
 def _with_idle(device: dict[str, Any], idle: dict[str, int]) -> dict[str, Any]:
     from ...sessions.usage import with_idle
 
-    if device["state"] not in _OWN:
-        return device
     return {**device, "holders": [with_idle(holder, idle) for holder in device["holders"]]}
 
 

@@ -23,7 +23,7 @@ class PlanHandler(DRAHandler):
         detail, everything = body.get("detail", "full"), bool(body.get("all_nodes"))
         admin, budget = self.board.admin_tiers, self.board.plan_budget_ms
 
-        limits, idle = await self.board.sessions.limits(), await self.board.sessions.idle()
+        limits, idle = await self.board.sessions.limits(wanted), await self.board.sessions.idle()
 
         def plan(inventory: Any) -> Any:
             made = inventory.plan(

@@ -1,8 +1,9 @@
 /** How sessions end, in words (ux.md §5, 31 and 42–48): a head, a reason, and whether something went wrong. */
 
-import type { Ended, Params, Session } from '../api/types';
+import type { Ended, Session } from '../api/types';
 import { clock, duration } from './durations';
 import { nameList } from './numbers';
+import { number, text } from './params';
 import type { Speech } from './speech';
 import { fill } from './text';
 import { usedOf } from './sizes';
@@ -31,16 +32,6 @@ export function isFault(ended: Pick<Ended, 'code' | 'exit_code'>): boolean {
 /** Ended before it ever ran. */
 export function endedEarly(session: Session): boolean {
   return session.state === 'ended' && session.ready_at === null;
-}
-
-function text(params: Params, key: string): string {
-  const value = params[key];
-  return typeof value === 'string' || typeof value === 'number' ? String(value) : '';
-}
-
-function number(params: Params, key: string): number | null {
-  const value = params[key];
-  return typeof value === 'number' ? value : null;
 }
 
 /** The few words for status bar and card head: "out of host memory". */
@@ -81,7 +72,7 @@ function earlyReason(speech: Speech, ended: Ended): string | null {
   const { params } = ended;
   switch (ended.code) {
     case 'image':
-      return fill(trans.__('There is no image {image}. Check its name.'), { image: text(params, 'image') });
+      return fill(trans.__('There is no image {image}.'), { image: text(params, 'image') });
     case 'limit-range':
     case 'quota': {
       const values = {
@@ -244,7 +235,8 @@ export function endWords(speech: Speech, session: Session, freeNow = false): End
   }
   if (endedEarly(session)) {
     const reason = earlyReason(speech, ended) ?? ended.message ?? endShort(speech, ended);
-    return { head: reason, body: trans.__('Everything was given back.'), fault: isFault(ended) };
+    const advice = ended.code === 'image' ? trans.__('Check its name. Everything was given back.') : null;
+    return { head: reason, body: advice ?? trans.__('Everything was given back.'), fault: isFault(ended) };
   }
   const reason = laterReason(speech, session, ended) ?? ended.message ?? '';
   const returned = ended.device_returned_at

@@ -3,7 +3,8 @@
 import type { Holder, Params, Reason, Relaxation, Requirement } from '../api/types';
 import { clock, duration } from './durations';
 import { count, decimal, nameList } from './numbers';
-import { capabilityWords } from './capabilities';
+import { capabilityWords, generationOf } from './capabilities';
+import { list, number, record, text } from './params';
 import { cardSize, sizeLabel } from './sizes';
 import type { Speech } from './speech';
 import { fill } from './text';
@@ -13,24 +14,9 @@ export interface Line {
   sub: string | null;
 }
 
-function text(params: Params, key: string): string {
-  const value = params[key];
-  return typeof value === 'string' || typeof value === 'number' ? String(value) : '';
-}
-
-function number(params: Params, key: string): number {
-  const value = params[key];
-  return typeof value === 'number' ? value : 0;
-}
-
-function record(params: Params, key: string): Params {
-  const value = params[key];
-  return typeof value === 'object' && value !== null ? (value as Params) : {};
-}
-
-function list(params: Params, key: string): unknown[] {
-  const value = params[key];
-  return Array.isArray(value) ? value : [];
+/** A number of a reason, where missing is none. */
+function amount(params: Params, key: string): number {
+  return number(params, key) ?? 0;
 }
 
 /** Several devices of a kind, as the reason line names them. */
@@ -68,7 +54,7 @@ function kindLine(speech: Speech, params: Params): Line {
 
 function memoryLine(speech: Speech, params: Params): Line {
   const { trans } = speech;
-  const bytes = number(params, 'asked_bytes');
+  const bytes = amount(params, 'asked_bytes');
   const asked = text(params, 'asked') ? sizeLabel(text(params, 'asked')) : bytes ? cardSize(bytes) : '';
   const direction = text(params, 'direction');
   if (direction === 'unknown' || params['not_stated'] === true) {
@@ -76,8 +62,8 @@ function memoryLine(speech: Speech, params: Params): Line {
   }
   if (params['near_miss'] === true) {
     const found = record(params, 'nearest');
-    const has = number(found, 'bytes')
-      ? `${decimal(speech, number(found, 'bytes') / 2 ** 30, 2)} GiB`
+    const has = amount(found, 'bytes')
+      ? `${decimal(speech, amount(found, 'bytes') / 2 ** 30, 2)} GiB`
       : text(params, 'has');
     const card = /(\d+ GB)$/.exec(text(found, 'label'))?.[1] ?? text(params, 'card');
     const template = trans.__('just short: {has}, you ask for {asked}. Write {card} to mean what is on the card.');
@@ -88,25 +74,37 @@ function memoryLine(speech: Speech, params: Params): Line {
   return { main, sub: nearest(speech, params) };
 }
 
-function conditionLine(speech: Speech, params: Params): Line {
+/** "does not state driver version", of several "do not state". */
+function notStated(speech: Speech, field: string, devices: number): Line {
+  const template = speech.trans._n('does not state {field}', 'do not state {field}', devices);
+  return { main: fill(template, { field }), sub: null };
+}
+
+function conditionLine(speech: Speech, { params, devices }: Reason): Line {
   const { trans } = speech;
   const field = text(params, 'field');
   const name = fieldName(speech, field);
   if (params['not_stated'] === true) {
-    return { main: fill(trans.__('do not state {field}'), { field: name }), sub: null };
+    return notStated(speech, name, devices);
   }
   const several = list(params, 'asked').map(String);
   const single = text(params, 'asked');
+  const generation = field === 'compute_capability' ? generationOf(single) : null;
+  if (generation) {
+    return { main: fill(trans.__('not NVIDIA {generation} or newer'), { generation }), sub: nearest(speech, params) };
+  }
   const asked = several.length
     ? new Intl.ListFormat(speech.locale, { type: 'disjunction' }).format(several)
     : field === 'compute_capability' && single
       ? capabilityWords(speech, single)
       : single;
   if (!asked) {
-    return {
-      main: fill(trans.__('do not meet your condition on {field}'), { field: name }),
-      sub: nearest(speech, params)
-    };
+    const template = trans._n(
+      'does not meet your condition on {field}',
+      'do not meet your condition on {field}',
+      devices
+    );
+    return { main: fill(template, { field: name }), sub: nearest(speech, params) };
   }
   return { main: fill(trans.__('not {asked}'), { asked }), sub: nearest(speech, params) };
 }
@@ -151,8 +149,8 @@ function counts(params: Params, key: string): [string, number][] {
 
 function takenLine(speech: Speech, params: Params): Line {
   const { trans } = speech;
-  const yours = number(params, 'yours');
-  const hidden = number(params, 'hidden');
+  const yours = amount(params, 'yours');
+  const hidden = amount(params, 'hidden');
   const parts = [
     ...(yours ? [fill(trans.__('{n} by you'), { n: count(speech, yours) })] : []),
     ...counts(params, 'users').map(([user, n]) => fill(trans.__('{n} by {user}'), { n: count(speech, n), user })),
@@ -168,18 +166,19 @@ function partnerLine(speech: Speech, reason: Reason): Line {
   const { trans } = speech;
   const { params } = reason;
   const place = alignName(speech, text(params, 'attribute') || text(params, 'align'));
-  const largest = number(params, 'largest');
-  if (number(params, 'without_attribute') === reason.devices && reason.devices) {
-    return { main: fill(trans.__('do not state their {place}'), { place }), sub: null };
+  const largest = amount(params, 'largest');
+  if (amount(params, 'without_attribute') === reason.devices && reason.devices) {
+    const template = trans._n('does not state its {place}', 'do not state their {place}', reason.devices);
+    return { main: fill(template, { place }), sub: null };
   }
   if (largest) {
     const template = trans.__('too few on the same {place}: {needed} are needed, the largest group has {largest}');
-    const values = { place, needed: count(speech, number(params, 'needed')), largest: count(speech, largest) };
+    const values = { place, needed: count(speech, amount(params, 'needed')), largest: count(speech, largest) };
     return { main: fill(template, values), sub: null };
   }
   const partner = text(params, 'partner') || trans.__('partner device');
   const label = text(params, 'label');
-  const nodes = number(params, 'nodes');
+  const nodes = amount(params, 'nodes');
   const sub = label
     ? fill(trans._n('{device} on {nodes} node', '{device} on {nodes} nodes', nodes), {
         device: label,
@@ -205,9 +204,9 @@ function nodeLine(speech: Speech, params: Params): Line {
 
 function oneNodeLine(speech: Speech, { params, devices }: Reason): Line {
   const { trans } = speech;
-  const most = number(params, 'most_on_one_node');
-  const free = number(params, 'most_free_on_one_node');
-  const needed = number(params, 'needed');
+  const most = amount(params, 'most_on_one_node');
+  const free = amount(params, 'most_free_on_one_node');
+  const needed = amount(params, 'needed');
   if (!needed) {
     return { main: trans.__('are free, but “all” needs every matching device of a node free'), sub: null };
   }
@@ -240,7 +239,7 @@ function oneNodeLine(speech: Speech, { params, devices }: Reason): Line {
 function amounts(speech: Speech, params: Params, key: string): string {
   const texts = Object.entries(record(params, key)).map(([name, value]) => {
     const last = name.split('/').pop() ?? name;
-    return last === 'memory' ? sizeLabel(String(value)) : `${String(value)} ${last}`;
+    return last === 'memory' && value !== '0' ? sizeLabel(String(value)) : last === 'memory' ? '0' : `${String(value)} ${last}`;
   });
   return nameList(speech, texts);
 }
@@ -250,41 +249,87 @@ function shareLine(speech: Speech, reason: Reason): Line {
   const { params } = reason;
   const missing = list(params, 'missing').map(String);
   if (missing.length) {
-    return { main: fill(trans.__('do not state {field}'), { field: nameList(speech, missing) }), sub: null };
+    return notStated(speech, nameList(speech, missing), reason.devices);
   }
   const asked = amounts(speech, params, 'asked');
   const most = amounts(speech, params, 'at_most');
   if (most) {
-    return { main: fill(trans.__('give at most {most}; {asked} asked'), { most, asked }), sub: null };
+    const template = trans._n(
+      'gives at most {most}; {asked} asked',
+      'give at most {most}; {asked} asked',
+      reason.devices
+    );
+    return { main: fill(template, { most, asked }), sub: null };
   }
   const given = amounts(speech, params, 'given');
   if (!given) {
     return serverLine(reason);
   }
-  const main = fill(trans.__('have no room for {given}'), { given });
-  if (!asked) {
-    return { main, sub: trans.__('No amount asked: takes the whole device.') };
-  }
-  return {
-    main,
-    sub: asked === given ? null : fill(trans.__('{asked} asked; it comes in steps, so {given}'), { asked, given })
-  };
+  const template = trans._n('has no room for {given}', 'have no room for {given}', reason.devices);
+  return { main: fill(template, { given }), sub: roomWords(speech, params, asked, given) };
 }
 
+/** Message 21: in which steps a device gives, and what is left of it. */
+function roomWords(speech: Speech, params: Params, asked: string, given: string): string | null {
+  const { trans } = speech;
+  if (!asked) {
+    return trans.__('No amount asked: takes the whole device.');
+  }
+  const left = amounts(speech, params, 'left');
+  const total = amounts(speech, params, 'total');
+  const values = { asked, given, left, total, device: text(params, 'device'), step: amounts(speech, params, 'step') };
+  if (!left || !values.device) {
+    return null;
+  }
+  return asked !== given && values.step
+    ? fill(trans.__('{asked} asked; {device} gives steps of {step}, so {given}; {left} of {total} left'), values)
+    : fill(trans.__('{left} of {total} left on {device}'), values);
+}
+
+/** Message 20. Places of a card that are numbered are told as slots, other counters by their names. */
 function partLine(speech: Speech, params: Params): Line {
   const { trans } = speech;
   const [counter] = list(params, 'counters') as Params[];
-  const profile = text(params, 'label') || text(params, 'profile');
-  const main = fill(trans.__('no room left on their card for a {profile} part'), { profile });
-  const sub = counter
-    ? fill(trans.__('{counter}: {left} of {total} left, {needed} needed'), {
-        counter: text(counter, 'counter'),
-        left: text(counter, 'left'),
-        total: text(counter, 'total'),
-        needed: text(counter, 'needed')
-      })
-    : text(params, 'detail') || null;
-  return { main, sub };
+  const slots = record(params, 'slots');
+  const cards = number(params, 'cards');
+  const values = { profile: text(params, 'label') || text(params, 'profile'), cards: count(speech, cards) };
+  const template = cards
+    ? trans._n(
+        'on {cards} card with no room left for a {profile} part',
+        'on {cards} cards with no room left for a {profile} part',
+        cards
+      )
+    : trans.__('no room left on their card for a {profile} part');
+  const main = fill(template, values);
+  const amountsOf = (source: Params): Record<string, string> =>
+    Object.fromEntries(['counter', 'left', 'total', 'needed'].map(key => [key, text(source, key)]));
+  if (text(slots, 'total')) {
+    const sub = trans.__('{left} of {total} slots free, {needed} needed in a row');
+    return { main, sub: fill(sub, amountsOf(slots)) };
+  }
+  const sub = trans.__('{counter}: {left} of {total} left, {needed} needed');
+  return { main, sub: counter ? fill(sub, amountsOf(counter)) : null };
+}
+
+/** Message 22: the lists, beside the devices that stand in them. */
+function inventoryLine(speech: Speech, params: Params): Line {
+  const { trans } = speech;
+  const lists = number(params, 'lists');
+  const values = { n: count(speech, lists) };
+  if (text(params, 'state') === 'invalid') {
+    const template = trans._n(
+      'on {n} node whose list has a mistake of the driver',
+      'on {n} nodes whose lists have a mistake of the driver',
+      lists
+    );
+    return { main: fill(template, values), sub: trans.__('your admin can help') };
+  }
+  const template = trans._n(
+    'on {n} node that publishes an incomplete list right now',
+    'on {n} nodes that publish an incomplete list right now',
+    lists
+  );
+  return { main: fill(template, values), sub: trans.__('usually over in a minute') };
 }
 
 /** The server's own sentence without the count that stands beside it. */
@@ -302,7 +347,7 @@ export function reasonLine(speech: Speech, reason: Reason): Line {
     case 'memory':
       return memoryLine(speech, params);
     case 'condition':
-      return conditionLine(speech, params);
+      return conditionLine(speech, reason);
     case 'condition-error':
       return conditionErrorLine(speech, reason);
     case 'out-of-service':
@@ -320,9 +365,7 @@ export function reasonLine(speech: Speech, reason: Reason): Line {
     case 'share':
       return shareLine(speech, reason);
     case 'inventory':
-      return text(params, 'state') === 'invalid'
-        ? { main: trans.__('in a list with a mistake of the driver'), sub: trans.__('your admin can help') }
-        : { main: trans.__('in an incomplete list right now'), sub: trans.__('usually over in a minute') };
+      return inventoryLine(speech, params);
     default:
       return serverLine(reason);
   }

@@ -1,30 +1,16 @@
-/** Verdicts in words (ux.md §5, 1–10): a head and one sentence each, from codes and numbers. */
+/** Verdicts in words (ux.md §5, 1–8): a head and one sentence each, from codes and numbers. */
 
 import type { Params, Plan } from '../api/types';
 import { clock, duration, secondsSince } from './durations';
-import { count, nameList } from './numbers';
+import { count } from './numbers';
+import { number, text } from './params';
 import { withArticle } from './products';
 import type { Speech } from './speech';
-import { fill, sentence, type Sentence } from './text';
+import { sentence, type Sentence } from './text';
 
 export interface VerdictWords {
   head: string;
   body: Sentence;
-}
-
-function text(params: Params, key: string): string {
-  const value = params[key];
-  return typeof value === 'string' || typeof value === 'number' ? String(value) : '';
-}
-
-function number(params: Params, key: string): number | null {
-  const value = params[key];
-  return typeof value === 'number' ? value : null;
-}
-
-function texts(params: Params, key: string): string[] {
-  const value = params[key];
-  return Array.isArray(value) ? value.map(String) : [];
 }
 
 /** "6 devices on 3 nodes." with what is likely taken. */
@@ -164,63 +150,4 @@ export function fixWords(speech: Speech, plan: Plan): VerdictWords {
     errors.length
   );
   return { head, body: sentence(template, { n: count(speech, errors.length) }) };
-}
-
-/** Message 9: the person's own limit, or the team's quota. */
-export function limitWords(speech: Speech, plan: Plan): VerdictWords {
-  const { trans } = speech;
-  const { code, params } = plan.launch;
-  if (code === 'quota') {
-    const values = {
-      team: text(params, 'namespace') || text(params, 'team'),
-      used: text(params, 'used'),
-      hard: text(params, 'hard')
-    };
-    const body = sentence(trans.__('{team} uses {used} of {hard}.'), values);
-    return { head: trans.__('Your team’s limit is reached'), body };
-  }
-  const allowed = number(params, 'limit') ?? 0;
-  const held = number(params, 'held') ?? 0;
-  const names = nameList(speech, texts(params, 'names'));
-  const template = names
-    ? trans._n(
-        'You may hold {allowed} device and hold {held}: {names}. Stop one, or ask your admin for more.',
-        'You may hold {allowed} devices and hold {held}: {names}. Stop one, or ask your admin for more.',
-        allowed
-      )
-    : trans._n(
-        'You may hold {allowed} device and hold {held}. Stop one, or ask your admin for more.',
-        'You may hold {allowed} devices and hold {held}. Stop one, or ask your admin for more.',
-        allowed
-      );
-  const values = { allowed: count(speech, allowed), held: count(speech, held), names };
-  return { head: trans.__('Your limit is reached'), body: sentence(template, values) };
-}
-
-/** Message 10. */
-export function policyWords(speech: Speech, plan: Plan): VerdictWords {
-  const { trans } = speech;
-  const { params } = plan.launch;
-  const groups = texts(params, 'groups');
-  const tier = text(params, 'tier');
-  const nearest = text(params, 'nearest');
-  const head = trans.__('Not allowed for you');
-  const values = { groups: nameList(speech, groups), tier, nearest };
-  if (!groups.length || !tier) {
-    const counts = texts(params, 'counts');
-    const own = counts.length
-      ? fill(trans.__('This number of devices is not offered; there are {counts}.'), {
-          counts: nameList(speech, counts)
-        })
-      : text(params, 'message') || trans.__('Your admin does not offer this to you.');
-    return { head, body: sentence('{own}', { own }) };
-  }
-  const template = nearest
-    ? trans._n(
-        'Only group {groups} may use {tier}. Nearest allowed: {nearest}.',
-        'Only groups {groups} may use {tier}. Nearest allowed: {nearest}.',
-        groups.length
-      )
-    : trans._n('Only group {groups} may use {tier}.', 'Only groups {groups} may use {tier}.', groups.length);
-  return { head, body: sentence(template, values) };
 }

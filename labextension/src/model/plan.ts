@@ -117,7 +117,8 @@ export interface Answer {
 export function answerOf(plan: Plan): Answer {
   const codes = certaintyCodes(plan);
   const { can, code } = plan.launch;
-  if (code === 'policy') {
+  // A longer lease than is allowed is no count that stopping something would lower.
+  if (code === 'policy' || (code === 'limit' && typeof plan.launch.params['longest_seconds'] === 'number')) {
     return { button: 'launch', enabled: false, face: 'policy' };
   }
   if (code === 'limit' || code === 'quota') {

@@ -6,13 +6,12 @@ import { changeWords, gainWords, holderWords, reasonLine } from '../format/reaso
 import { fieldWords, requirementLine } from '../format/requirement';
 import { fill, initial, sentence, type Sentence } from '../format/text';
 import type { Speech } from '../format/speech';
+import { limitWords, policyWords } from '../format/permission';
 import {
   boltWords,
   fitsWords,
   fixWords,
-  limitWords,
   neverWords,
-  policyWords,
   takenWords,
   unknownWords,
   type VerdictWords

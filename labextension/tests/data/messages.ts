@@ -18,7 +18,12 @@ export const MESSAGES: Readonly<Record<string, readonly string[]>> = {
     'Your limit is reached · You may hold 2 devices and hold 2: bert-train, slice-demo. Stop one, or ask your admin for more.',
     'Your team’s limit is reached · team-a uses 8 of 8.'
   ],
-  '10 policy': ['Not allowed for you · Only group vision may use high-memory-gpu. Nearest allowed: Medium GPU.'],
+  '10 policy': [
+    'Not allowed for you · Only group vision may use high-memory-gpu. Nearest allowed: Medium GPU.',
+    'Not allowed for you · The image other:1 is not allowed. Allowed: ours:*, base.',
+    'Not allowed for you · Conditions of your own are not allowed here.',
+    'Not allowed for you · The longest time allowed is 12 h.'
+  ],
   '11 kind': ['another kind of device · network cards, TPUs, CPUs'],
   '12 memory': ['less than 141 GB · nearest: H100, 80 GB', 'memory size not known'],
   '13 near miss': ['just short: 79.65 GiB, you ask for 80 GiB. Write 80 GB to mean what is on the card.'],

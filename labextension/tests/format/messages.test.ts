@@ -7,13 +7,12 @@ import { givingBackWords, missingWords, queueWords, sharingWords } from '../../s
 import { readyWords, stepDetail, stepTitle, stepViews } from '../../src/format/steps';
 import type { Speech } from '../../src/format/speech';
 import { sentenceText } from '../../src/format/text';
+import { limitWords, policyWords } from '../../src/format/permission';
 import {
   boltWords,
   fitsWords,
   fixWords,
-  limitWords,
   neverWords,
-  policyWords,
   takenWords,
   unknownWords,
   type VerdictWords
@@ -58,7 +57,10 @@ function verdicts(speech: Speech): Said {
     '10 policy': [
       verdict(
         policyWords(speech, refused('policy', { groups: ['vision'], tier: 'high-memory-gpu', nearest: 'Medium GPU' }))
-      )
+      ),
+      verdict(policyWords(speech, refused('policy', { what: 'image', name: 'other:1', allowed: ['ours:*', 'base'] }))),
+      verdict(policyWords(speech, refused('policy', { what: 'where', path: 'where' }))),
+      verdict(policyWords(speech, refused('limit', { limit: 'longest-lease', longest_seconds: 43200 })))
     ]
   };
 }

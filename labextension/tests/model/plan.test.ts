@@ -156,6 +156,7 @@ test.each([
   [plan({ verdict: 'unknown', certainty: { sure: false, reasons: ['scales-from-zero'] } }), 'bolt', 'launch', true],
   [plan({ launch: { can: 'no', code: 'limit', params: {} } }), 'limit', 'launch', false],
   [plan({ launch: { can: 'no', code: 'quota', params: {} } }), 'limit', 'launch', false],
+  [plan({ launch: { can: 'no', code: 'limit', params: { longest_seconds: 60 } } }), 'policy', 'launch', false],
   [plan({ verdict: 'busy', launch: { can: 'no', code: 'policy', params: {} } }), 'policy', 'launch', false]
 ] as const)('verdict and permission decide the button (%#)', (given, face, button, enabled) => {
   expect(answerOf(given)).toEqual({ face, button, enabled });
