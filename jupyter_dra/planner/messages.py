@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from jupyter_dra.allocator import DeviceEntry, WantedClaim
+from jupyter_dra.cel.repairs import repair
 from jupyter_dra.planner.holders import sum_holders
 from jupyter_dra.planner.judge import Judgement
+from jupyter_dra.planner.lines import Line, Words
 from jupyter_dra.planner.naming import DeviceFacts
+from jupyter_dra.planner.room import part_words, share_words
 from jupyter_dra.planner.terms import Term, asked_bytes
 
 if TYPE_CHECKING:
@@ -18,7 +20,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Line", "describe"]
 
-_SAMPLES = 4
 _KIND_WORDS = {
     "gpu": "other GPUs",
     "part": "parts of GPUs",
@@ -35,23 +36,6 @@ _FIELD_WORDS = {
     "profile": "profile",
 }
 _NEAR_MISS = 0.06
-
-
-@dataclass(slots=True)
-class Line:
-    """Devices with one reason, as counted; ``kinds`` by kind number, ``samples`` a few of them."""
-
-    code: str
-    detail: Any
-    term: Term | None
-    devices: int = 0
-    kinds: Counter[int] = field(default_factory=Counter)
-    samples: list[DeviceEntry] = field(default_factory=list)
-    params: dict[str, Any] = field(default_factory=dict)
-
-    def sample(self, device: DeviceEntry) -> None:
-        if len(self.samples) < _SAMPLES:
-            self.samples.append(device)
 
 
 def describe(
@@ -71,8 +55,8 @@ def describe(
         "condition": _condition,
         "out-of-service": _out_of_service,
         "node": _node,
-        "part": _part,
-        "share": _share,
+        "part": part_words,
+        "share": share_words,
         "partner": _partner,
         "one-node": _one_node,
     }
@@ -83,38 +67,38 @@ def describe(
     return {
         "code": line.code,
         "devices": line.devices,
-        "params": {**params, **line.params},
+        "params": params,
         "message": message,
     }
 
 
-_Words = tuple[dict[str, Any], str]
-
-
 def _condition_error(
     inventory: Inventory, judgement: Judgement, line: Line, facts: Sequence[DeviceFacts]
-) -> _Words:
+) -> Words:
     kind, text, selector = line.detail
     device = line.samples[0]
     where = f"{device.id.device} of {_place(device)}"
     params = {"device": list(device.id), "error": text, "expression": selector, "kind": kind}
+    better = repair(selector) if selector else None
+    if better is not None:
+        params["rewrite"] = {"code": better.code, "text": better.text}
     return params, (
         f"Your condition stops with an error on {where}: {text.partition('. ')[0]}."
         " The cluster would refuse the whole request."
     )
 
 
-def _inventory(
-    inventory: Inventory, judgement: Judgement, line: Line, facts: Sequence[DeviceFacts]
-) -> _Words:
+def _inventory(inventory: Inventory, judgement: Judgement, line: Line, facts: Sequence[DeviceFacts]) -> Words:
     pools = sorted({device.id.pool for device in line.samples})
-    params = {"state": line.detail, "pools": pools}
+    params = {"state": line.detail, "pools": pools, "lists": len(line.places)}
+    many = f"{len(line.places):,} {'node' if len(line.places) == 1 else 'nodes'}"
     if line.detail == "incomplete":
-        return params, f"{line.devices:,} in an incomplete list right now · usually over in a minute"
-    return params, f"{line.devices:,} in a list with a mistake of the driver · your admin can help"
+        words = f"on {many} that publish an incomplete list right now · usually over in a minute"
+        return params, f"{line.devices:,} {words}"
+    return params, f"{line.devices:,} on {many} whose list has a mistake of the driver · your admin can help"
 
 
-def _kind(inventory: Inventory, judgement: Judgement, line: Line, facts: Sequence[DeviceFacts]) -> _Words:
+def _kind(inventory: Inventory, judgement: Judgement, line: Line, facts: Sequence[DeviceFacts]) -> Words:
     kinds: Counter[str] = Counter()
     for number, count in line.kinds.items():
         kinds[inventory.facts.of(inventory.state.kinds.kinds[number]).device_kind] += count
@@ -123,7 +107,7 @@ def _kind(inventory: Inventory, judgement: Judgement, line: Line, facts: Sequenc
     return {"kinds": names}, f"{line.devices:,} another kind of device · {words}"
 
 
-def _memory(inventory: Inventory, judgement: Judgement, line: Line, facts: Sequence[DeviceFacts]) -> _Words:
+def _memory(inventory: Inventory, judgement: Judgement, line: Line, facts: Sequence[DeviceFacts]) -> Words:
     asked = asked_bytes(line.term) if line.term is not None else None
     label = _size_words(line.term)
     params: dict[str, Any] = {"asked_bytes": asked, "asked": label, "direction": line.detail, "nearest": None}
@@ -149,9 +133,7 @@ def _memory(inventory: Inventory, judgement: Judgement, line: Line, facts: Seque
     return params, f"{line.devices:,} {word} than {label} · nearest: {_with_size(nearest)}"
 
 
-def _condition(
-    inventory: Inventory, judgement: Judgement, line: Line, facts: Sequence[DeviceFacts]
-) -> _Words:
+def _condition(inventory: Inventory, judgement: Judgement, line: Line, facts: Sequence[DeviceFacts]) -> Words:
     term = line.term
     name = term.field if term is not None else "where"
     word = _FIELD_WORDS.get(name, name)
@@ -188,7 +170,7 @@ def _values(facts: Iterable[DeviceFacts], name: str) -> list[str]:
 
 def _out_of_service(
     inventory: Inventory, judgement: Judgement, line: Line, facts: Sequence[DeviceFacts]
-) -> _Words:
+) -> Words:
     taints = [
         {"key": taint.key, "value": taint.value, "effect": taint.effect}
         for taint in line.samples[0].kind.taints
@@ -200,7 +182,7 @@ def _out_of_service(
     return {"taints": taints, "by": who}, f"{line.devices:,} out of service · marked by {who}: {names}"
 
 
-def _node(inventory: Inventory, judgement: Judgement, line: Line, facts: Sequence[DeviceFacts]) -> _Words:
+def _node(inventory: Inventory, judgement: Judgement, line: Line, facts: Sequence[DeviceFacts]) -> Words:
     words = {
         "unschedulable": "on nodes that take no new work",
         "not-ready": "on nodes that are not ready",
@@ -209,76 +191,7 @@ def _node(inventory: Inventory, judgement: Judgement, line: Line, facts: Sequenc
     return {"why": line.detail}, f"{line.devices:,} {words.get(line.detail, 'on nodes that cannot be used')}"
 
 
-def _part(inventory: Inventory, judgement: Judgement, line: Line, facts: Sequence[DeviceFacts]) -> _Words:
-    device = line.samples[0]
-    counters = _short_counters(inventory, judgement, device)
-    label = facts[0].profile or facts[0].label
-    tail = ""
-    if counters:
-        first = counters[0]
-        tail = f" · {first['counter']}: {first['left']} of {first['total']} left, {first['needed']} needed"
-    params = {"label": label, "counters": counters}
-    return params, f"{line.devices:,} have no room left on their card for a {label} part{tail}"
-
-
-def _short_counters(inventory: Inventory, judgement: Judgement, device: DeviceEntry) -> list[dict[str, Any]]:
-    for view in (view for group in judgement.groups for view in group):
-        for pool in view.pools:
-            if pool.key == (device.id.driver, device.id.pool):
-                return [
-                    {
-                        "set": set_name,
-                        "counter": counter,
-                        "left": _plain(pool.now.available.get((set_name, counter), 0)),
-                        "total": _plain(pool.counters[set_name][counter]),
-                        "needed": _plain(amount),
-                    }
-                    for set_name, uses in device.kind.consumes
-                    for counter, amount in uses
-                    if pool.now.available.get((set_name, counter), 0) < amount
-                ]
-    return []
-
-
-def _plain(nanos: int) -> int | float:
-    return nanos // 10**9 if nanos % 10**9 == 0 else nanos / 10**9
-
-
-def _share(inventory: Inventory, judgement: Judgement, line: Line, facts: Sequence[DeviceFacts]) -> _Words:
-    device = line.samples[0]
-    assert judgement.now is not None
-    body = judgement.now.attempt.claims.bodies[judgement.matches.bodies[0] if judgement.matches else 0]
-    asked = {key: amount.text for key, amount in body.capacity.items()}
-    params: dict[str, Any] = {"asked": asked, "why": line.detail}
-    if line.detail == "never":
-        missing = [key for key in asked if key not in device.kind.capacity]
-        params["missing"] = missing
-        if missing:
-            return params, f"{line.devices:,} do not state {', '.join(missing)}"
-        limits = {k: _limit(e) for k, e in device.kind.capacity.items() if k in asked}
-        params["at_most"] = limits
-        words = ", ".join(f"{asked[key]} {key} is more than {limits[key]}" for key in asked if key in limits)
-        return params, f"{line.devices:,} give no share of that size · {words}"
-    token = judgement.now.attempt.tokens.of(device)
-    need = token.needs[body.index] if token.needs else None
-    given = dict(need.texts) if need is not None else {}
-    params["given"] = given
-    size = ", ".join(f"{amount} {key}" for key, amount in given.items())
-    whole = " · no amount asked: takes the whole device" if not asked else ""
-    rounded = [f"{asked[k]} asked, {given[k]} given" for k in asked if k in given and asked[k] != given[k]]
-    more = f" ({'; '.join(rounded)})" if rounded else ""
-    return params, f"{line.devices:,} have no room for {size or 'another share'}{more}{whole}"
-
-
-def _limit(entry: Any) -> str:
-    if entry.maximum is not None:
-        return str(entry.maximum.text)
-    if entry.valid_values:
-        return str(entry.valid_values[-1].text)
-    return str(entry.value.text)
-
-
-def _partner(inventory: Inventory, judgement: Judgement, line: Line, facts: Sequence[DeviceFacts]) -> _Words:
+def _partner(inventory: Inventory, judgement: Judgement, line: Line, facts: Sequence[DeviceFacts]) -> Words:
     assert judgement.now is not None
     wanted = judgement.now.attempt.claims.claims[0]
     constraints = wanted.claim.spec.constraints
@@ -345,7 +258,7 @@ def _largest_group(judgement: Judgement, attribute: str) -> int:
     return most
 
 
-def _one_node(inventory: Inventory, judgement: Judgement, line: Line, facts: Sequence[DeviceFacts]) -> _Words:
+def _one_node(inventory: Inventory, judgement: Judgement, line: Line, facts: Sequence[DeviceFacts]) -> Words:
     assert judgement.matches is not None
     counts = [judgement.matches.count(group.sample) for group in judgement.ready]
     most_free = max((count.free for count in counts), default=0)
@@ -367,7 +280,7 @@ def _one_node(inventory: Inventory, judgement: Judgement, line: Line, facts: Seq
     )
 
 
-def _taken(inventory: Inventory, line: Line, taken: Sequence[DeviceEntry]) -> _Words:
+def _taken(inventory: Inventory, line: Line, taken: Sequence[DeviceEntry]) -> Words:
     holders = sum_holders(inventory, [device for device in taken if not device.kind.shared])
     yours = sum(row["devices"] for row in holders if row["who"] == "you")
     hidden = sum(row["devices"] for row in holders if row["who"] == "hidden")

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Hashable, Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from jupyter_dra.allocator import DeviceEntry, NodeGroup, NodeView, Outcome, PoolView
 from jupyter_dra.planner.classify import Classifier, Failed
 from jupyter_dra.planner.judge import Judgement
-from jupyter_dra.planner.messages import Line, describe
+from jupyter_dra.planner.lines import Line
+from jupyter_dra.planner.messages import describe
 from jupyter_dra.planner.survey import MatchTable
 
 if TYPE_CHECKING:
@@ -50,15 +52,16 @@ class _Tally:
         self.counts: Counter[tuple[str, Any]] = Counter()
         self.lines: dict[tuple[str, Any], Line] = {}
 
-    def add(self, failed: Failed, device: DeviceEntry, count: int = 1, **params: Any) -> None:
+    def add(
+        self, failed: Failed, device: DeviceEntry, count: int = 1, places: Iterable[Hashable] = ()
+    ) -> None:
         key = (failed.code, failed.detail)
         line = self.lines.get(key)
         if line is None:
             line = self.lines[key] = Line(failed.code, failed.detail, failed.term)
         self.counts[key] += count
         line.kinds[device.kind.number] += count
-        line.sample(device)
-        line.params.update(params)
+        line.sample(device, places)
 
 
 def why_not(inventory: Inventory, judgement: Judgement) -> WhyNot:
@@ -198,7 +201,8 @@ class _Sorter:
             self.tally.add(failed, device, times)
         elif pool.broken:
             detail = "incomplete" if pool.incomplete else "invalid"
-            self.tally.add(Failed("inventory", detail=detail), device, times)
+            lists = [view.key for view in seen.views]
+            self.tally.add(Failed("inventory", detail=detail), device, times, lists)
         elif failed.code != "passes":
             self.tally.add(failed, device, times)
         elif seen.verdict == "not-ready":
@@ -227,4 +231,5 @@ class _Sorter:
             self.tally.add(Failed("share", detail="full"), device, times)
             self.taken += [view.devices[index] for view in seen.views]
         else:
-            self.tally.add(Failed("part"), device, times)
+            cards = [(view.key, name) for view in seen.views for name, _ in device.kind.consumes]
+            self.tally.add(Failed("part"), device, times, cards)

@@ -227,7 +227,17 @@ def test_a_share_is_rounded_up_and_the_fifth_has_no_room() -> None:
         inventory.apply({"type": "ADDED", "object": taken})
     fifth = inventory.plan(claim("c5", asked))
     assert fifth.verdict == "busy"
-    assert reason(fifth, "share")["message"] == "1 have no room for 4Gi memory (3Gi asked, 4Gi given)"
+    words = "1 have no room for 4Gi memory (3Gi asked, 4Gi given) · 0 of 16Gi left"
+    assert reason(fifth, "share")["message"] == words
+    assert reason(fifth, "share")["params"] == {
+        "asked": {"memory": "3Gi"},
+        "given": {"memory": "4Gi"},
+        "why": "full",
+        "device": "gpu-0",
+        "step": {"memory": "2Gi"},
+        "left": {"memory": "0"},
+        "total": {"memory": "16Gi"},
+    }
 
 
 def test_more_than_the_policy_allows_is_refused_for_that_not_for_lack_of_room() -> None:
@@ -346,6 +356,7 @@ def test_a_shape_of_parts_lands_on_one_card_each_and_the_third_names_the_counter
         "total": 7,
         "needed": 1,
     }
+    assert part["params"]["cards"] == 2
     assert codes(smallest) == {"condition": 6, "part": 4, "taken": 2}
 
 
@@ -423,3 +434,67 @@ def test_a_taint_rule_of_the_admin_is_said_to_be_the_admins_and_can_be_accepted(
     assert plan.relaxations[-1]["code"] == "tolerate"
     inventory.apply({"type": "DELETED", "object": rule})
     assert inventory.plan({"tier": "gpu"}).verdict == "fits"
+
+
+def test_a_part_of_a_card_with_numbered_places_is_told_how_many_are_free() -> None:
+    places = {f"memory-slice-{n}": {"value": "1"} for n in range(4)}
+
+    def sliced(name: str, first: int, count: int) -> dict[str, Any]:
+        used = {f"memory-slice-{first + n}": {"value": "1"} for n in range(count)}
+        return device(
+            name,
+            "10Gi",
+            profile=name[:2],
+            extra={"consumesCounters": [{"counterSet": "card", "counters": used}]},
+        )
+
+    pool = {"name": "n1", "generation": 1, "resourceSliceCount": 2}
+    counters = [{"name": "card", "counters": places}]
+    inventory = Inventory.from_objects(
+        [
+            device_class("mig", EXAMPLE),
+            slice_of("n1", [], "gpu.example.com", name="counters", pool=pool, sharedCounters=counters),
+            slice_of(
+                "n1",
+                [sliced("2g-0", 0, 2), sliced("2g-2", 2, 2), sliced("3g-0", 0, 3)],
+                "gpu.example.com",
+                name="devices",
+                pool=pool,
+            ),
+            held("one", ("gpu.example.com", "n1", "2g-0")),
+        ]
+    )
+    asked = request("r", "mig", "device.attributes['gpu.example.com'].profile == '3g'")
+    part = reason(inventory.plan(claim("c", asked)), "part")
+    assert part["params"]["slots"] == {"left": 2, "total": 4, "needed": 3}
+    assert part["message"] == (
+        "1 on 1 card with no room left for a 3g part · 2 of 4 slots free, 3 needed in a row"
+    )
+
+
+def test_incomplete_lists_are_counted_beside_their_devices() -> None:
+    def broken(where: str, *names: str) -> dict[str, Any]:
+        pool = {"name": where, "generation": 1, "resourceSliceCount": 2}
+        return slice_of(where, [h100(name) for name in names], pool=pool)
+
+    inventory = Inventory.from_objects(
+        [
+            device_class("gpu", NVIDIA_CLASS),
+            broken("n1", "gpu-0", "gpu-1"),
+            broken("n2", "gpu-0"),
+            slice_of("n3", [l4("gpu-0")]),
+        ]
+    )
+    found = reason(inventory.plan({"tier": "gpu", "vram": "80GB"}), "inventory")
+    assert (found["devices"], found["params"]["lists"]) == (3, 2)
+    assert found["message"].startswith("3 on 2 nodes that publish an incomplete list right now")
+
+
+def test_memory_read_as_an_attribute_comes_with_the_condition_that_was_meant() -> None:
+    mistaken = 'device.attributes["gpu.nvidia.com"].memory >= "16Gi"'
+    inventory = Inventory.from_objects([device_class("gpu", NVIDIA_CLASS), slice_of("n1", [l4("gpu-0")])])
+    plan = inventory.plan({"tier": "gpu", "where": [mistaken]})
+    assert plan.verdict == "invalid"
+    better = reason(plan, "condition-error")["params"]["rewrite"]
+    assert better["code"] == "memory-is-a-capacity"
+    assert inventory.plan({"tier": "gpu", "where": [better["text"]]}).verdict == "fits"
