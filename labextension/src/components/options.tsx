@@ -1,6 +1,6 @@
 /** More options: how many, which generation and product, what close by, how shared, and what runs on it. */
 
-import { useId, useState, type ReactElement, type ReactNode } from 'react';
+import { useId, useState, type KeyboardEvent, type ReactElement, type ReactNode } from 'react';
 
 import type { Requirement, Tier } from '../api/types';
 import type { GenerationChoice } from '../model/tiers';
@@ -24,9 +24,41 @@ export interface OptionsProps {
   images: readonly string[];
   mostOnOneNode: number | null;
   /** What is wrong with the conditions, from the plan. */
-  problems: readonly { message: string; fix: string | null }[];
+  problems: readonly ConditionProblem[];
   tierName: (name: string) => string;
   onChange: (change: Partial<Requirement>) => void;
+}
+
+/** What is wrong with a condition; `rewrite` is the whole condition as it was meant, where that can be told. */
+export interface ConditionProblem {
+  readonly message: string;
+  readonly fix: string | null;
+  readonly rewrite: string | null;
+}
+
+function Problem(props: { problem: ConditionProblem; onRewrite: (text: string) => void }): ReactElement {
+  const { trans } = useSpeech();
+  const { message, fix, rewrite } = props.problem;
+  const memory = trans.__('Memory is a capacity, not an attribute. Use the memory field above, or {link}.');
+  const [before, after] = memory.split('{link}');
+  return (
+    <p className="dra-Problem">
+      <Icon name="fix" className="dra-mod-error" />
+      {rewrite ? (
+        <span>
+          {before}
+          <button type="button" className="dra-Link" title={rewrite} onClick={() => props.onRewrite(rewrite)}>
+            {trans.__('write it as a capacity')}
+          </button>
+          {after}
+        </span>
+      ) : (
+        <span>
+          {plain(message)} {fix ? plain(fix) : ''}
+        </span>
+      )}
+    </p>
+  );
 }
 
 function Row({ label, children, htmlFor }: { label: string; children: ReactNode; htmlFor?: string }): ReactElement {
@@ -53,6 +85,8 @@ function Text(props: {
   list?: string;
   className?: string;
   invalid?: boolean;
+  /** One long line, shown whole. */
+  wraps?: boolean;
   onCommit: (text: string) => void;
 }): ReactElement {
   const [text, setText] = useState<string | null>(null);
@@ -62,23 +96,35 @@ function Text(props: {
     }
     setText(null);
   };
-  return (
-    <input
-      id={props.id}
-      className={`dra-Field${props.className ? ` ${props.className}` : ''}`}
-      aria-label={props.label}
-      value={text ?? props.value}
-      placeholder={props.placeholder}
-      list={props.list}
-      aria-invalid={props.invalid || undefined}
-      spellCheck={false}
-      onChange={event => setText(event.target.value)}
-      onBlur={commit}
+  const common = {
+    id: props.id,
+    className: `dra-Field${props.className ? ` ${props.className}` : ''}`,
+    'aria-label': props.label,
+    value: text ?? props.value,
+    placeholder: props.placeholder,
+    'aria-invalid': props.invalid || undefined,
+    spellCheck: false,
+    onBlur: commit
+  };
+  const isCommit = (event: KeyboardEvent): boolean => event.key === 'Enter' && !event.ctrlKey && !event.metaKey;
+  return props.wraps ? (
+    <textarea
+      {...common}
+      rows={1}
+      onChange={event => setText(event.target.value.replace(/\s*\n\s*/g, ' '))}
       onKeyDown={event => {
-        if (event.key === 'Enter' && !event.ctrlKey && !event.metaKey) {
+        if (isCommit(event)) {
+          event.preventDefault();
           commit();
         }
       }}
+    />
+  ) : (
+    <input
+      {...common}
+      list={props.list}
+      onChange={event => setText(event.target.value)}
+      onKeyDown={event => isCommit(event) && commit()}
     />
   );
 }
@@ -352,18 +398,14 @@ function DeviceOptions(props: OptionsProps & { id: string }): ReactElement {
         <Text
           id={`${id}-where`}
           className="dra-mod-wide dra-mod-code"
+          wraps
           value={first(requirement.where)}
           placeholder={trans.__('CEL, if you need it')}
           invalid={problems.length > 0}
           onCommit={text => onChange({ where: text ? [text] : undefined })}
         />
         {problems.map((problem, index) => (
-          <p key={index} className="dra-Problem">
-            <Icon name="fix" className="dra-mod-error" />
-            <span>
-              {plain(problem.message)} {problem.fix ? plain(problem.fix) : ''}
-            </span>
-          </p>
+          <Problem key={index} problem={problem} onRewrite={text => onChange({ where: [text] })} />
         ))}
       </Row>
     </>

@@ -13,9 +13,14 @@ export const CAPABILITIES: readonly [string, string][] = [
   ['10.0', 'Blackwell']
 ];
 
-export function capabilityWords(speech: Speech, text: string): string {
+/** The generation that a range such as ">=9.0" begins with; null where it begins elsewhere. */
+export function generationOf(text: string): string | null {
   const match = /^>=\s*(\d+(?:\.\d+)?)$/.exec(text);
-  const name = CAPABILITIES.find(([number]) => Number(number) === Number(match?.[1]))?.[1];
+  return CAPABILITIES.find(([number]) => Number(number) === Number(match?.[1]))?.[1] ?? null;
+}
+
+export function capabilityWords(speech: Speech, text: string): string {
+  const name = generationOf(text);
   return name
     ? fill(speech.trans.__('{generation} or newer'), { generation: name })
     : fill(speech.trans.__('compute capability {range}'), { range: text });

@@ -1,7 +1,6 @@
-/** Why-not lines, holders and changes in words (ux.md §5, 11–27). */
+/** Why-not lines in words (ux.md §5, 11–22). */
 
-import type { Holder, Params, Reason, Relaxation, Requirement } from '../api/types';
-import { clock, duration } from './durations';
+import type { Params, Reason } from '../api/types';
 import { count, decimal, nameList } from './numbers';
 import { capabilityWords, generationOf } from './capabilities';
 import { list, number, record, text } from './params';
@@ -239,7 +238,11 @@ function oneNodeLine(speech: Speech, { params, devices }: Reason): Line {
 function amounts(speech: Speech, params: Params, key: string): string {
   const texts = Object.entries(record(params, key)).map(([name, value]) => {
     const last = name.split('/').pop() ?? name;
-    return last === 'memory' && value !== '0' ? sizeLabel(String(value)) : last === 'memory' ? '0' : `${String(value)} ${last}`;
+    return last === 'memory' && value !== '0'
+      ? sizeLabel(String(value))
+      : last === 'memory'
+        ? '0'
+        : `${String(value)} ${last}`;
   });
   return nameList(speech, texts);
 }
@@ -291,7 +294,7 @@ function partLine(speech: Speech, params: Params): Line {
   const { trans } = speech;
   const [counter] = list(params, 'counters') as Params[];
   const slots = record(params, 'slots');
-  const cards = number(params, 'cards');
+  const cards = amount(params, 'cards');
   const values = { profile: text(params, 'label') || text(params, 'profile'), cards: count(speech, cards) };
   const template = cards
     ? trans._n(
@@ -314,7 +317,7 @@ function partLine(speech: Speech, params: Params): Line {
 /** Message 22: the lists, beside the devices that stand in them. */
 function inventoryLine(speech: Speech, params: Params): Line {
   const { trans } = speech;
-  const lists = number(params, 'lists');
+  const lists = amount(params, 'lists');
   const values = { n: count(speech, lists) };
   if (text(params, 'state') === 'invalid') {
     const template = trans._n(
@@ -339,7 +342,6 @@ function serverLine(reason: Reason): Line {
 
 /** One why-not line; the count stands beside it. An unknown code falls back to the server's sentence. */
 export function reasonLine(speech: Speech, reason: Reason): Line {
-  const { trans } = speech;
   const { params } = reason;
   switch (reason.code) {
     case 'kind':
@@ -404,119 +406,4 @@ export function alignName(speech: Speech, align: string): string {
     default:
       return id;
   }
-}
-
-function changed(change: Params, key: string): string[] {
-  const value = change[key];
-  return Array.isArray(value) ? value.map(String) : value === undefined || value === null ? [] : [String(value)];
-}
-
-/** A change the planner offers, as its button says it. */
-export function changeWords(
-  speech: Speech,
-  relaxation: Relaxation,
-  asked: Requirement,
-  tierName: (name: string) => string
-): string {
-  const { trans } = speech;
-  const { change } = relaxation;
-  const params = relaxation.params ?? {};
-  switch (relaxation.code) {
-    case 'join-session':
-      return fill(trans.__('Join your session {session}'), {
-        session: text(params, 'name') || text(change, 'session')
-      });
-    case 'drop-near':
-      return fill(trans.__('Without the {partner}'), { partner: text(params, 'partner') || trans.__('network card') });
-    case 'drop-spread':
-      return trans.__('Without spreading');
-    case 'less-memory': {
-      const size = changed(change, 'vram')[0];
-      return size ? fill(trans.__('Take {size}'), { size: sizeLabel(size) }) : trans.__('Take any memory size');
-    }
-    case 'more-kinds': {
-      const label = text(params, 'label');
-      const key = change['architecture'] !== undefined ? 'architecture' : 'product';
-      const before = new Set(
-        Array.isArray(asked[key]) ? (asked[key] as unknown[]).map(String) : [String(asked[key] ?? '')]
-      );
-      const added = changed(change, key).filter(name => !before.has(name));
-      const what = label || nameList(speech, added);
-      return what ? fill(trans.__('Also accept {device}'), { device: what }) : relaxation.message;
-    }
-    case 'fewer-devices': {
-      const fewer = Number(change['count'] ?? 1);
-      const template = trans._n(
-        '{fewer} instead of {n} device',
-        '{fewer} instead of {n} devices',
-        Number(asked.count ?? 1)
-      );
-      return fill(template, { fewer: count(speech, fewer), n: String(asked.count ?? 1) });
-    }
-    case 'part':
-      return text(record(change, 'share'), 'memory')
-        ? fill(trans.__('A share of {size} is enough'), { size: sizeLabel(text(record(change, 'share'), 'memory')) })
-        : trans.__('A part of a card is enough');
-    case 'other-tier':
-      return fill(trans.__('Use {tier}'), { tier: tierName(text(change, 'tier')) });
-    case 'tolerate': {
-      const marks = Array.isArray(change['tolerate']) ? (change['tolerate'] as Params[]) : [];
-      const last = marks[marks.length - 1];
-      const reason =
-        text(params, 'reason') || (last ? text(last, 'value') || (text(last, 'key').split('/').pop() ?? '') : '');
-      return reason ? fill(trans.__('Accept devices marked {reason}'), { reason }) : relaxation.message;
-    }
-    default:
-      return relaxation.message;
-  }
-}
-
-/** What a change would bring. */
-export function gainWords(speech: Speech, relaxation: Relaxation): string | null {
-  const { trans } = speech;
-  if (relaxation.code === 'join-session') {
-    return trans.__('start now');
-  }
-  if (relaxation.verdict === 'busy') {
-    return trans.__('can wait');
-  }
-  return relaxation.free === null ? null : fill(trans.__('{n} free'), { n: count(speech, relaxation.free) });
-}
-
-/** Who holds devices, with the one fact that matters next. */
-export function holderWords(speech: Speech, holder: Holder, now: number): Line {
-  const { trans } = speech;
-  const n = holder.devices ?? 1;
-  const devices = count(speech, n);
-  const names = nameList(speech, holder.device_names ?? []);
-  const facts: string[] = names ? [names] : [];
-  if (holder.note === 'no-pod') {
-    const since = holder.since ? duration(speech, (now - Date.parse(holder.since)) / 1000) : null;
-    facts.push(
-      since ? fill(trans.__('held, not used (no pod) since {since}'), { since }) : trans.__('held, not used (no pod)')
-    );
-  } else if (holder.idle_seconds) {
-    facts.push(fill(trans.__('idle for {time}'), { time: duration(speech, holder.idle_seconds) }));
-  } else if (holder.lease_ends) {
-    facts.push(fill(trans.__('lease ends {time}'), { time: clock(speech, holder.lease_ends, now) }));
-  } else if (holder.who === 'namespace') {
-    facts.push(trans.__('a job, no end known'));
-  }
-  const sub = facts.length ? facts.join(' · ') : null;
-  if (holder.who === 'you') {
-    const name = holder.name ?? holder.session?.replace(/-[a-z0-9]{5}$/, '') ?? holder.claim ?? '';
-    return { main: fill(trans.__('You · {session}'), { session: name }), sub };
-  }
-  if (holder.user) {
-    const template = trans._n('{user} · {n} device', '{user} · {n} devices', n);
-    return { main: fill(template, { user: holder.user, n: devices }), sub };
-  }
-  if (holder.who !== 'hidden' && holder.who !== 'unknown' && holder.namespace) {
-    const template = trans._n('namespace {namespace} · {n} device', 'namespace {namespace} · {n} devices', n);
-    return { main: fill(template, { namespace: holder.namespace, n: devices }), sub };
-  }
-  return {
-    main: fill(trans._n('{n} device', '{n} devices', n), { n: devices }),
-    sub: trans.__('you may not see the holder')
-  };
 }

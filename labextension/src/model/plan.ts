@@ -2,6 +2,7 @@
 
 import { Problem, type DRAClient } from '../api/client';
 import type { Plan, Requirement } from '../api/types';
+import { record } from '../format/params';
 import { Observable } from './observable';
 
 export interface PlanState {
@@ -170,6 +171,20 @@ export function sortChanges(changes: Plan['relaxations']): Plan['relaxations'] {
     return index === -1 ? CHANGE_ORDER.length - 1.5 : index;
   };
   return [...changes].sort((a, b) => rank(a.code) - rank(b.code));
+}
+
+/** What is wrong with the conditions, each once; `rewrite` is a condition as it was meant, where the plan knows. */
+export function conditionProblems(
+  plan: Plan | null
+): { message: string; fix: string | null; rewrite: string | null }[] {
+  const errors = (plan?.findings ?? []).filter(item => item.severity === 'error' && item.code.startsWith('cel'));
+  const [rewrite = null] = (plan?.reasons ?? []).flatMap(reason => {
+    const { text: better } = record(reason.params, 'rewrite');
+    return reason.code === 'condition-error' && typeof better === 'string' ? [better] : [];
+  });
+  return errors
+    .filter((item, index) => errors.findIndex(other => other.message === item.message) === index)
+    .map(item => ({ message: item.message, fix: item.fix ?? null, rewrite }));
 }
 
 /** You, then namespaces you see by number of devices, then what is not visible. */

@@ -2,7 +2,9 @@
 
 import type { Holder, Plan, Requirement, Session, TierList } from '../api/types';
 import { count, price } from '../format/numbers';
-import { changeWords, gainWords, holderWords, reasonLine } from '../format/reasons';
+import { changeWords, gainWords } from '../format/changes';
+import { holderWords } from '../format/holders';
+import { reasonLine } from '../format/reasons';
 import { fieldWords, requirementLine } from '../format/requirement';
 import { fill, initial, sentence, type Sentence } from '../format/text';
 import type { Speech } from '../format/speech';

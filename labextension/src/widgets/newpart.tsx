@@ -11,7 +11,7 @@ import { Options } from '../components/options';
 import { Banner, Skeleton } from '../components/states';
 import { Tiers } from '../components/tiers';
 import { shortProducts } from '../format/products';
-import { changeWords } from '../format/reasons';
+import { changeWords } from '../format/changes';
 import { fieldWords, optionsLine, requirementLine } from '../format/requirement';
 import { sizeLabel } from '../format/sizes';
 import { fill, sentence } from '../format/text';
@@ -27,7 +27,7 @@ import {
   undo,
   written
 } from '../model/draft';
-import { answerOf, sortChanges } from '../model/plan';
+import { answerOf, conditionProblems, sortChanges } from '../model/plan';
 import {
   anyRow,
   columns,
@@ -104,13 +104,7 @@ function OptionsPart({ bench, actions, trans, tiers }: Parts & { tiers: TierList
   const offers = bench.cluster.state.value.status?.offers;
   const chosen = tiers.tiers.find(tier => tier.name === requirement.tier);
   const defaults: Requirement = { ...offers?.defaults, ...chosen?.defaults };
-  const findings = bench.plan.state.value.plan?.findings ?? [];
-  const problems = requirement.where
-    ? findings
-        .filter(finding => finding.severity === 'error' && finding.code.startsWith('cel'))
-        .filter((finding, index, all) => all.findIndex(other => other.message === finding.message) === index)
-        .map(finding => ({ message: finding.message, fix: finding.fix ?? null }))
-    : [];
+  const problems = requirement.where ? conditionProblems(bench.plan.state.value.plan) : [];
   const gpus = tiers.tiers.filter(tier => !tier.hidden);
   const products = shortProducts(
     (chosen ? [chosen] : gpus.filter(tier => tier.device_kind === 'gpu')).flatMap(t => t.products)

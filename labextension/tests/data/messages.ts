@@ -27,7 +27,11 @@ export const MESSAGES: Readonly<Record<string, readonly string[]>> = {
   '11 kind': ['another kind of device · network cards, TPUs, CPUs'],
   '12 memory': ['less than 141 GB · nearest: H100, 80 GB', 'memory size not known'],
   '13 near miss': ['just short: 79.65 GiB, you ask for 80 GiB. Write 80 GB to mean what is on the card.'],
-  '14 condition': ['not Hopper or newer · nearest: MI300X, 192 GB', 'do not state driver version'],
+  '14 condition': [
+    'not NVIDIA Hopper or newer · nearest: MI300X, 192 GB',
+    'do not state driver version',
+    'does not state driver version'
+  ],
   '15 condition failed': [
     'Your condition stops with an error on gpu-0 of node-b: it has no type. The cluster would refuse the whole request.'
   ],
@@ -41,12 +45,20 @@ export const MESSAGES: Readonly<Record<string, readonly string[]>> = {
     'out of service · marked by driver or admin'
   ],
   '19 taken': ['taken · 3 by you, 2 by mira, 7 not visible to you'],
-  '20 parts': ['no room left on their card for a 2g.10gb part · memory-slices: 3 of 8 left, 4 needed'],
+  '20 parts': [
+    'on 5 cards with no room left for a 2g.10gb part · 3 of 8 slots free, 4 needed in a row',
+    'on 1 card with no room left for a 2g.10gb part · memory-slices: 3 of 8 left, 4 needed'
+  ],
   '21 share': [
-    'have no room for 4 GiB · 3 GiB asked; it comes in steps, so 4 GiB',
+    'has no room for 4 GiB · 3 GiB asked; gpu-0 gives steps of 2 GiB, so 4 GiB; 0 of 16 GiB left',
+    'have no room for 4 GiB · 0 of 16 GiB left on gpu-0',
     'have no room for 16 GiB · No amount asked: takes the whole device.'
   ],
-  '22 inventory': ['in an incomplete list right now · usually over in a minute'],
+  '22 inventory': [
+    'on 2 nodes that publish an incomplete list right now · usually over in a minute',
+    'on 1 node that publishes an incomplete list right now · usually over in a minute',
+    'on 2 nodes whose lists have a mistake of the driver · your admin can help'
+  ],
   '23 relaxations': [
     'Join your session bert-train: start now',
     'Without the network card: 240 free',

@@ -2,7 +2,9 @@
 
 import type { Holder, Params, Session } from '../../src/api/types';
 import { endWords } from '../../src/format/ends';
-import { changeWords, gainWords, holderWords, reasonLine } from '../../src/format/reasons';
+import { changeWords, gainWords } from '../../src/format/changes';
+import { holderWords } from '../../src/format/holders';
+import { reasonLine } from '../../src/format/reasons';
 import { givingBackWords, missingWords, queueWords, sharingWords } from '../../src/format/sessions';
 import { readyWords, stepDetail, stepTitle, stepViews } from '../../src/format/steps';
 import type { Speech } from '../../src/format/speech';
@@ -74,12 +76,17 @@ function reasons(speech: Speech): Said {
   const miss = { near_miss: true, asked: '80 GiB', nearest: { label: 'H100 80 GB', bytes: 85520809984 } };
   const hopper = { field: 'compute_capability', asked: '>=9.0', nearest: { label: 'MI300X 192 GB' } };
   const counter = { counter: 'memory-slices', left: 3, total: 8, needed: 4 };
+  const room = { device: 'gpu-0', left: { 'd/memory': '0' }, total: { 'd/memory': '16Gi' } };
   const scattered = { needed: 2, most_on_one_node: 4, most_free_on_one_node: 1 };
   return {
     '11 kind': [line('kind', { kinds: ['nic', 'tpu', 'cpu'] })],
     '12 memory': [line('memory', memory), line('memory', { direction: 'unknown' })],
     '13 near miss': [line('memory', miss)],
-    '14 condition': [line('condition', hopper), line('condition', { field: 'driver_version', not_stated: true })],
+    '14 condition': [
+      line('condition', hopper),
+      line('condition', { field: 'driver_version', not_stated: true }),
+      line('condition', { field: 'driver_version', not_stated: true }, 1)
+    ],
     '15 condition failed': [line('condition-error', { device: ['d', 'node-b', 'gpu-0'], attribute: 'type' })],
     '16 partner': [line('partner', { partner: 'RDMA card', align: 'pcieRoot', label: 'H200', nodes: 232 })],
     '17 one node': [line('one-node', scattered), line('one-node', scattered, 1)],
@@ -88,12 +95,24 @@ function reasons(speech: Speech): Said {
       line('out-of-service', {})
     ],
     '19 taken': [line('taken', { yours: 3, hidden: 7, users: { mira: 2 } })],
-    '20 parts': [line('part', { label: '2g.10gb', counters: [counter] })],
+    '20 parts': [
+      line('part', { label: '2g.10gb', cards: 5, slots: { left: 3, total: 8, needed: 4 }, counters: [counter] }),
+      line('part', { label: '2g.10gb', cards: 1, counters: [counter] })
+    ],
     '21 share': [
-      line('share', { asked: { 'd/memory': '3Gi' }, given: { 'd/memory': '4Gi' } }),
+      line(
+        'share',
+        { asked: { 'd/memory': '3Gi' }, given: { 'd/memory': '4Gi' }, ...room, step: { 'd/memory': '2Gi' } },
+        1
+      ),
+      line('share', { asked: { 'd/memory': '4Gi' }, given: { 'd/memory': '4Gi' }, ...room }, 3),
       line('share', { asked: {}, given: { 'd/memory': '16Gi' } })
     ],
-    '22 inventory': [line('inventory', { state: 'incomplete' })]
+    '22 inventory': [
+      line('inventory', { state: 'incomplete', lists: 2 }),
+      line('inventory', { state: 'incomplete', lists: 1 }),
+      line('inventory', { state: 'invalid', lists: 2 })
+    ]
   };
 }
 
