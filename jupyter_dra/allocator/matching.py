@@ -5,11 +5,13 @@ A kind's view holds a trap in place of each unique value; a selector that steps 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from jupyter_dra.allocator.kinds import DeviceEntry, DeviceKind
 from jupyter_dra.cel import DeviceView, Selector, SelectorCompileError, compile_selector
+from jupyter_dra.cel.meter import Allowance
 from jupyter_dra.cel.values import TRAP, CelMap
 from jupyter_dra.errors import CELCompileError, CELRuntimeError, DRAError
 
@@ -47,11 +49,11 @@ class _Program:
             self.failure = Failure("cel-compile", whole, text, error)
         self.by_kind: dict[int, Match | None] = {}
 
-    def outcome(self, view: DeviceView | CELRuntimeError) -> Match | None:
+    def outcome(self, view: DeviceView | CELRuntimeError, allowance: Allowance | None) -> Match | None:
         """True, False or the failure; None where a trap was read."""
         if self.failure is not None or self.selector is None:
             return self.failure
-        found = view if isinstance(view, CELRuntimeError) else self.selector.outcome(view)
+        found = view if isinstance(view, CELRuntimeError) else self.selector.outcome(view, allowance)
         if isinstance(found, CELRuntimeError):
             return Failure("cel-runtime", found.message, self.text, found)
         return found
@@ -64,6 +66,19 @@ class SelectorTable:
         self._version = version
         self._programs: dict[str, _Program] = {}
         self._views: dict[int, DeviceView | CELRuntimeError] = {}
+        self._allowance: Allowance | None = None
+
+    @contextmanager
+    def within(self, allowance: Allowance) -> Iterator[None]:
+        """Inside, whatever evaluates a selector raises BudgetExceeded once the allowance is used up.
+
+        What was found out before is kept: the same question asked again gets further.
+        """
+        self._allowance = allowance
+        try:
+            yield
+        finally:
+            self._allowance = None
 
     def match(self, text: str, device: DeviceEntry) -> Match:
         """True, False, or why the selector cannot be answered for this device."""
@@ -73,9 +88,9 @@ class SelectorTable:
         number = device.kind.number
         found = program.by_kind.get(number, TRAP)
         if found is TRAP:
-            found = program.by_kind[number] = program.outcome(self._view(device.kind))
+            found = program.by_kind[number] = program.outcome(self._view(device.kind), self._allowance)
         if found is None:
-            found = program.outcome(_real_view(device))
+            found = program.outcome(_real_view(device), self._allowance)
             assert found is not None
         return found  # type: ignore[return-value]
 

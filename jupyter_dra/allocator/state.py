@@ -18,6 +18,7 @@ from jupyter_dra.allocator.pools import PoolView, gather
 from jupyter_dra.allocator.requests import PodClaims
 from jupyter_dra.allocator.slices import SliceEntry, read_slice
 from jupyter_dra.allocator.tokens import TokenTable
+from jupyter_dra.errors import BudgetExceeded
 from jupyter_dra.model import DeviceClass, DeviceID, DeviceTaintRule, ResourceClaim
 
 __all__ = ["ClusterState"]
@@ -212,7 +213,10 @@ class ClusterState:
         budget: int | None = None,
         empty: bool = False,
     ) -> Attempt:
-        """An attempt for the claims of one pod; equal claims get the same one while classes do not change."""
+        """An attempt for the claims of one pod; equal claims get the same one while classes do not change.
+
+        Raises BudgetExceeded where the selectors' allowance ends (`SelectorTable.within`).
+        """
         typed = [
             claim if isinstance(claim, ResourceClaim) else ResourceClaim.from_dict(claim) for claim in claims
         ]
@@ -228,7 +232,11 @@ class ClusterState:
                 self._attempts.popitem(last=False)
         else:
             self._attempts.move_to_end(key)
-        self._fill(found.tokens)
+        try:
+            self._fill(found.tokens)
+        except BudgetExceeded:
+            del self._attempts[key]  # filled in part: not an attempt anybody may use
+            raise
         return found
 
     def published_in(self, key: PoolKey) -> tuple[int, ...]:

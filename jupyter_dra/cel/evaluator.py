@@ -59,11 +59,11 @@ class ProgramProblem(Exception):
 
 def build(
     node: Node, checked: Checked, key_hint: str, *, strict_optionals: bool = True
-) -> tuple[Closure, int]:
-    """The closure of a checked expression, and how many slots its frame needs."""
+) -> tuple[Closure, int, int]:
+    """The closure of a checked expression, how many slots its frame needs, and of how many nodes it is made."""
     builder = Builder(checked, key_hint, STRICT_OPERATORS if strict_optionals else OPERATORS)
     closure = builder.build(node)
-    return closure, builder.slots
+    return closure, builder.slots, builder.size
 
 
 class Builder:
@@ -82,6 +82,7 @@ class Builder:
         self.key_hint = key_hint
         self.scopes: list[dict[str, tuple[int, bool]]] = []
         self.slots = 2
+        self.size = 0
         self.library = library()
         self.handlers: dict[type, Callable[[Any], Closure]] = {
             Literal: _literal,
@@ -97,6 +98,7 @@ class Builder:
         }
 
     def build(self, node: Node) -> Closure:
+        self.size += 1
         return self.handlers[type(node)](node)
 
     def slot(self) -> int:

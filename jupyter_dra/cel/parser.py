@@ -5,6 +5,8 @@ Two Python frames per level of nesting, so that the 250 levels which the API ser
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from jupyter_dra.cel.issues import SyntaxProblem
 from jupyter_dra.cel.lexer import RESERVED, Token, tokenize
 from jupyter_dra.cel.macros import expand_global, expand_member
@@ -22,11 +24,13 @@ _RELATIONS = frozenset(("==", "!=", "<", "<=", ">", ">=", "in"))
 _PRECEDENCE = {"||": 1, "&&": 2, **dict.fromkeys(_RELATIONS, 3), "+": 4, "-": 4, "*": 5, "/": 5, "%": 5}
 _NAMES = {operator: f"_{operator}_" for operator in _PRECEDENCE}
 _NAMES["in"] = "@in"
+_REMEMBERED = 32
 _WORDS: dict[str, object] = {"true": True, "false": False, "null": None}
 
 
+@lru_cache(maxsize=_REMEMBERED)
 def parse(text: str) -> Node:
-    """Read a whole expression; raises SyntaxProblem."""
+    """Read a whole expression; raises SyntaxProblem. Nobody changes the nodes, so the newest are remembered."""
     parser = _Parser(tokenize(text))
     node = parser.expression()
     if parser.token.kind != "end":

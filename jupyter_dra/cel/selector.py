@@ -13,7 +13,7 @@ from jupyter_dra.cel.device import DeviceView
 from jupyter_dra.cel.evaluator import Closure, ProgramProblem, build
 from jupyter_dra.cel.hints import hint_for, hint_for_runtime, hint_for_syntax
 from jupyter_dra.cel.issues import Issue, SelectorCompileError, SyntaxProblem
-from jupyter_dra.cel.meter import STEPS
+from jupyter_dra.cel.meter import STEPS, Allowance
 from jupyter_dra.cel.parser import parse
 from jupyter_dra.cel.syntax import Node
 from jupyter_dra.cel.validators import failing_constants, validate_literals
@@ -39,17 +39,19 @@ Outcome = bool | CELRuntimeError
 class Selector:
     """A compiled selector; safe to share between threads.
 
-    ``text`` is the expression, ``version`` the Kubernetes version whose rules it was compiled with.
+    ``text`` is the expression, ``version`` the Kubernetes version whose rules it was compiled with, ``size`` the number
+    of nodes.
     """
 
-    __slots__ = ("_exceeded", "_program", "_slots", "node", "text", "version")
+    __slots__ = ("_exceeded", "_program", "_slots", "node", "size", "text", "version")
 
-    def __init__(self, text: str, version: str, node: Node, program: Closure, slots: int) -> None:
+    def __init__(self, text: str, version: str, node: Node, program: Closure, slots: int, size: int) -> None:
         self.text = text
         self.version = version
         self.node = node
         self._program = program
         self._slots = slots
+        self.size = size
         self._exceeded = 0
 
     def __repr__(self) -> str:
@@ -74,12 +76,24 @@ class Selector:
             raise CELRuntimeError("a profile's placeholder was read")
         return outcome
 
-    def outcome(self, view: DeviceView) -> Outcome | None:
-        """True, False, the error as a value, or None where the view is a profile and a placeholder was read."""
+    def outcome(self, view: DeviceView, allowance: Allowance | None = None) -> Outcome | None:
+        """True, False, the error as a value, or None where the view is a profile and a placeholder was read.
+
+        Raises BudgetExceeded where ``allowance`` was used up before.
+        """
         frame: list[Any] = [None] * self._slots
         # The API server stores no selector that can exceed the limit. One that does so again and again would hold up
         # a whole inventory, so it gets less time.
         frame[0], frame[1] = view, STEPS if self._exceeded < _PATIENCE else _FEW_STEPS
+        if allowance is None:
+            return self._outcome(frame)
+        allowance.check()
+        steps = frame[1]
+        found = self._outcome(frame)
+        allowance.pay(self.size, steps - frame[1])
+        return found
+
+    def _outcome(self, frame: list[Any]) -> Outcome | None:
         try:
             value = self._program(frame)
             if isinstance(value, CelOptional) and isinstance(value.value, bool):
@@ -158,10 +172,10 @@ def _compile(text: str, version: tuple[int, int]) -> Selector:
         raise _refused(text, [Problem(message, 0, node, (checked.result,))], "result")
     hint = _KEY_HINT_1_37 if version >= (1, 37) else ""
     try:
-        program, slots = build(node, checked, hint, strict_optionals=version >= (1, 37))
+        program, slots, size = build(node, checked, hint, strict_optionals=version >= (1, 37))
     except ProgramProblem as problem:
         raise _refused(text, [Problem(str(problem), 0)], "program") from None
-    return Selector(text, f"{version[0]}.{version[1]}", node, program, slots)
+    return Selector(text, f"{version[0]}.{version[1]}", node, program, slots, size)
 
 
 def _refused(text: str, problems: list[Problem], stage: str) -> SelectorCompileError:

@@ -12,7 +12,7 @@ from jupyter_dra.checker.celaccess import DRIVER, Access, Comparison, accesses, 
 from jupyter_dra.checker.findings import ERROR, HINT, WARNING, Finding
 from jupyter_dra.checker.subjects import Subject, dig
 from jupyter_dra.checker.tree import Spot, Steps
-from jupyter_dra.checker.world import Sample, World, compiled, expressions, outcome
+from jupyter_dra.checker.world import Sample, World, compiled, expressions
 from jupyter_dra.claims import parse_size, sold_as_but_less
 from jupyter_dra.errors import DRAError
 from jupyter_dra.model import Quantity, Semver
@@ -20,6 +20,33 @@ from jupyter_dra.model.names import c_identifier_problems
 
 UNIQUE = {"uuid", "serial", "pciBusID", "pciAddr", "pciAddress", "mac"}
 ATTEMPT = "A selector that raises ends the whole scheduling attempt; nodes that would fit are not used."
+
+
+def texts_of(subject: Subject) -> Iterator[str]:
+    """The selectors of a class, claim or template."""
+    if subject.is_dra and subject.kind == "DeviceClass":
+        yield from expressions(dig(subject.view, ("spec",)).get("selectors"))
+    elif subject.is_claim:
+        for _, wish in subject.wishes():
+            yield from expressions(wish.get("selectors"))
+
+
+def costly(subject: Subject, world: World, *, unread: bool) -> Iterator[Finding]:
+    """Said once, where the selectors of a text are more than a check looks at."""
+    if world.cut_short:
+        return
+    world.cut_short = True
+    yield subject.finding(
+        "selectors-costly",
+        WARNING,
+        "The selectors are too long together; from here on objects with further ones are not looked at."
+        if unread
+        else "The selectors take too long to be tried on every device; from here on they are not tried.",
+        why="The API server may still take them, and the scheduler try them.",
+        fix="Check fewer objects at once."
+        if unread
+        else "Ask for attributes by name instead of looping over all.",
+    )
 
 
 def check_selectors(subject: Subject, world: World) -> Iterator[Finding]:
@@ -52,7 +79,7 @@ def _check_list(
             return  # said by the server's part; what follows cannot be judged
         where = (*steps, index, "cel", "expression")
         told = yield from _by_text(subject, where, text, selector.node, world)
-        outcomes = [(sample, outcome(text, sample)) for sample in left]
+        outcomes = [(sample, world.outcome(text, sample)) for sample in left]
         if not told:
             yield from _by_devices(subject, where, text, outcomes, world, covered)
         left = [sample for sample, result in outcomes if result is True]

@@ -39,6 +39,7 @@ FINDINGS: Mapping[str, str] = {
     "not-found": "refers to something that is not there",
     "cel-compile": "a selector that does not compile",
     "cel-cost": "a selector the API server finds too expensive",
+    "selectors-costly": "selectors that are too long, or take too long on devices, to be looked at",
     "admin-namespace": "admin access in a namespace without the label for it",
     "counters-apart": "shared counters and devices in one slice",
     # what fails or misleads later

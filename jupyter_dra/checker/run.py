@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from jupyter_dra.checker import otherforms
-from jupyter_dra.checker.celrisks import check_selectors
+from jupyter_dra.checker.celrisks import check_selectors, costly, texts_of
 from jupyter_dra.checker.claimrules import check_claim, check_config
 from jupyter_dra.checker.demand import devices_needed
 from jupyter_dra.checker.findings import ERROR, HINT, CheckResult, Finding, ServerAnswer
@@ -18,7 +18,7 @@ from jupyter_dra.checker.slicerules import check_nodes, check_pools
 from jupyter_dra.checker.subjects import Subject, listed, read_subjects
 from jupyter_dra.checker.tree import Document, Limits, TextProblem, read_documents
 from jupyter_dra.checker.world import World, build_world
-from jupyter_dra.errors import InputError
+from jupyter_dra.errors import BudgetExceeded, InputError
 from jupyter_dra.planner import Inventory
 from jupyter_dra.validation import versions
 
@@ -237,16 +237,27 @@ def _judge_subject(
         if not any(True for _ in otherforms.profile_lists(subject.value)) and not _is_note(subject.value):
             yield _no_object(subject.document)
         return
+    if not world.read(texts_of(subject)):
+        yield from costly(subject, world, unread=True)
+        return
     yield from check_served(subject, target, world.namespaces, others)
     if subject.version in versions.NEVER_AGAIN:
         return
-    yield from check_selectors(subject, world)
+    yield from _on_devices(check_selectors(subject, world), subject, world)
     if subject.is_claim:
-        yield from check_claim(subject, world)
+        yield from _on_devices(check_claim(subject, world), subject, world)
     if subject.is_dra and subject.kind == "DeviceClass":
         yield from check_config(subject, ("spec", "config"))
     if subject.pod_steps is not None:
         yield from check_pod(subject, world, target)
+
+
+def _on_devices(findings: Iterator[Finding], subject: Subject, world: World) -> Iterator[Finding]:
+    """What is found out by trying selectors on devices, as far as their allowance lasts."""
+    try:
+        yield from findings
+    except BudgetExceeded:
+        yield from costly(subject, world, unread=False)
 
 
 def _is_note(value: Mapping[str, Any]) -> bool:

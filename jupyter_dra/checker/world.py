@@ -6,14 +6,20 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from jupyter_dra.cel import Selector, compile_selector
+from jupyter_dra.cel import DeviceView, Selector, compile_selector
+from jupyter_dra.cel.meter import Allowance
 from jupyter_dra.checker.subjects import Subject, dig, listed
 from jupyter_dra.claims.catalog import SPECIMENS
 from jupyter_dra.errors import CELCompileError, CELRuntimeError, DRAError
 from jupyter_dra.model import Quantity
+from jupyter_dra.model.limits import CEL_EXPRESSION_MAX, CEL_QUESTION_MAX
 from jupyter_dra.planner import Inventory
 
 MOST_SAMPLES = 400
+# Nodes of expressions that all selectors of one check may evaluate on devices: some tenths of a second.
+MOST_NODES = 2_000_000
+# What each object adds to the length of selectors that are looked at.
+TEXT_PER_OBJECT = 256
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +55,9 @@ class World:
 
     ``real`` says that the devices are those of an inventory or of the text, not of the catalog of known drivers;
     ``complete`` that an inventory was given, so that what is missing in it is missing on the cluster.
+
+    ``allowance`` bounds what all selectors together may take on the devices, ``texts`` is how long those that were
+    looked at may be together; ``cut_short`` says that one of both was too little.
     """
 
     samples: list[Sample] = field(default_factory=list)
@@ -60,6 +69,11 @@ class World:
     plugins: dict[str, dict[str, int]] = field(default_factory=dict)
     real: bool = False
     complete: bool = False
+    allowance: Allowance = field(default_factory=lambda: Allowance(MOST_NODES))
+    texts: int = CEL_QUESTION_MAX
+    cut_short: bool = False
+    _seen: set[str] = field(default_factory=set)
+    _covered: dict[str, list[Sample]] = field(default_factory=dict)
 
     def of_domain(self, domain: str) -> list[Sample]:
         """Devices whose driver is the domain."""
@@ -72,12 +86,38 @@ class World:
         return [sample for sample in self.of_domain(class_name) if sample.kind not in {"part", "other"}]
 
     def in_class(self, name: str) -> list[Sample] | None:
-        """The devices a class covers; None where the class is not known."""
+        """The devices a class covers; None where the class is not known. Raises BudgetExceeded."""
         found = self.classes.get(name)
         if found is None:
             return None
-        selectors = expressions(dig(found, ("spec",)).get("selectors"))
-        return [sample for sample in self.samples if all(outcome(text, sample) is True for text in selectors)]
+        covered = self._covered.get(name)
+        if covered is None:
+            texts = expressions(dig(found, ("spec",)).get("selectors"))
+            covered = self._covered[name] = [
+                sample for sample in self.samples if all(self.outcome(text, sample) is True for text in texts)
+            ]
+        return covered
+
+    def read(self, texts: Iterable[str]) -> bool:
+        """Take selectors off what may be looked at; False where they are too long together.
+
+        One that is too long by itself is refused by its length and costs nothing.
+        """
+        new = {text for text in texts if len(text) <= CEL_EXPRESSION_MAX} - self._seen
+        self.texts -= sum(map(len, new))
+        self._seen |= new
+        return self.texts >= 0
+
+    def outcome(self, text: str, sample: Sample) -> bool | str:
+        """A selector on a device: true, false, or the text of the error. Raises BudgetExceeded."""
+        selector = compiled(text)
+        if selector is None:
+            return "does not compile"
+        try:
+            found = selector.outcome(DeviceView.of(sample.device, sample.driver), self.allowance)
+        except CELRuntimeError as error:
+            return error.message
+        return found.message if isinstance(found, CELRuntimeError) else found is True
 
 
 def expressions(selectors: Any) -> list[str]:
@@ -87,17 +127,6 @@ def expressions(selectors: Any) -> list[str]:
         for entry in selectors or ()
         if isinstance(entry, Mapping)
     ]
-
-
-def outcome(text: str, sample: Sample) -> bool | str:
-    """A selector on a device: true, false, or the text of the error."""
-    selector = compiled(text)
-    if selector is None:
-        return "does not compile"
-    try:
-        return selector.evaluate(sample.device, sample.driver)
-    except CELRuntimeError as error:
-        return error.message
 
 
 def compiled(text: str) -> Selector | None:
@@ -113,6 +142,7 @@ def build_world(subjects: Iterable[Subject], inventory: Inventory | None) -> Wor
     if inventory is not None:
         _add_inventory(world, inventory)
     own = list(subjects)
+    world.texts += TEXT_PER_OBJECT * len(own)
     _add_slices(world, own)
     for subject in own:
         _add_object(world, subject)

@@ -27,6 +27,8 @@ INT64_MIN = -(2**63)
 # CEL
 CEL_EXPRESSION_MAX = 10 * 1024
 CEL_SELECTORS_MAX = 32
+# Ours: different selectors that one question (a plan, an object to check) may bring; real claims have some hundred bytes.
+CEL_QUESTION_MAX = 64 * 1024
 CEL_COST_MAX = 1_000_000
 
 # Opaque configuration and driver data

@@ -7,11 +7,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from jupyter_dra.claims import Requirement, parse_size, sold_as_but_less
+from jupyter_dra.model.limits import CEL_QUESTION_MAX
 
 if TYPE_CHECKING:
     from jupyter_dra.planner.inventory import Inventory
 
-__all__ = ["Finding", "advice"]
+__all__ = ["SELECTORS_COSTLY", "Finding", "advice", "too_costly", "too_much_text"]
+
+SELECTORS_COSTLY = "selectors-costly"
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +50,31 @@ class Finding:
             "server": None,
             "fix": self.fix,
         }
+
+
+def too_much_text(claim: str | None) -> Finding:
+    """More different selectors than are looked at."""
+    most = CEL_QUESTION_MAX // 1024
+    return Finding(
+        SELECTORS_COSTLY,
+        f"The selectors are longer than {most} KiB together; they were not looked at.",
+        path="spec.devices.requests",
+        fix="Say the same with fewer selectors. The API server and the scheduler may still take them.",
+        verdict="unknown",
+        claim=claim,
+    )
+
+
+def too_costly(claim: str | None) -> Finding:
+    """Selectors that would have to be tried for longer than a plan may take."""
+    return Finding(
+        SELECTORS_COSTLY,
+        "The selectors take too long to be tried on every device; nested loops in them are the usual reason.",
+        path="spec.devices.requests",
+        fix="Ask for attributes by name instead of looping over all of them.",
+        verdict="unknown",
+        claim=claim,
+    )
 
 
 def _decimal_limit(requirement: Requirement, reported: set[int]) -> Iterator[Finding]:

@@ -11,7 +11,7 @@ from jupyter_dra.errors import AllocationError
 from jupyter_dra.model import NodeSelector
 from jupyter_dra.planner.certainty import Doubt, incomplete_pools, plugin_nodes, scales_from_zero
 from jupyter_dra.planner.facts import matching_kinds
-from jupyter_dra.planner.findings import Finding
+from jupyter_dra.planner.findings import SELECTORS_COSTLY, Finding
 from jupyter_dra.planner.survey import Count, MatchTable, Survey, survey
 from jupyter_dra.planner.wish import Json, Wish, allocation_of
 
@@ -64,7 +64,9 @@ def judge(inventory: Inventory, wish: Wish, budget_ms: float | None, tiers: Sequ
     broken = wish.broken
     if broken is not None:
         result.verdict = broken.verdict
-        if broken.verdict == "unknown":
+        if broken.code == SELECTORS_COSTLY:
+            result.doubts.append(Doubt("search-budget", f"{broken.message} Launching tells.", {}))
+        elif broken.verdict == "unknown":
             result.doubts += _missing_classes(())
         return result
     attempt = None

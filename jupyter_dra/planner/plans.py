@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack
 
+from jupyter_dra.cel.meter import Allowance
+from jupyter_dra.errors import BudgetExceeded
+from jupyter_dra.planner.findings import too_costly
 from jupyter_dra.planner.holders import foremost, sum_holders
 from jupyter_dra.planner.judge import Judgement, judge
 from jupyter_dra.planner.permission import charges, refusal
@@ -22,6 +25,8 @@ __all__ = ["Detail", "Plan", "PlanOptions", "make_plan", "plan"]
 Json = Mapping[str, Any]
 Detail = Literal["verdict", "full"]
 _LAUNCH = {"fits": "yes", "unknown": "yes", "busy": "wait"}
+# Nodes of expressions that one plan may evaluate: some tenths of a second, and more where more kinds of devices are.
+_NODES, _NODES_PER_KIND = 2_000_000, 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +68,18 @@ class Plan:
             "charges": self.charges,
             "findings": self.findings,
         }
+
+
+@dataclass(frozen=True, slots=True)
+class _Question:
+    """How a wish is to be answered."""
+
+    namespace: str
+    full: bool
+    budget_ms: float | None
+    limits: Json | None
+    all_nodes: bool
+    tiers: Sequence[Json]
 
 
 class PlanOptions(TypedDict, total=False):
@@ -110,15 +127,27 @@ def make_plan(
     wish = interpret(inventory, wanted, namespace, tiers)
     if wish.requirement is not None and wish.requirement.namespace:
         namespace = wish.requirement.namespace
-    judgement = judge(inventory, wish, budget_ms, tiers)
+
+    question = _Question(namespace, detail == "full", budget_ms, limits, all_nodes, tiers)
+    allowance = Allowance(_NODES + _NODES_PER_KIND * len(inventory.state.population))
+    try:
+        with inventory.state.selectors.within(allowance):
+            return _answer(inventory, wish, question)
+    except BudgetExceeded:
+        claim = wish.typed[0].name if wish.typed else None
+        return _answer(inventory, replace(wish, findings=(*wish.findings, too_costly(claim))), question)
+
+
+def _answer(inventory: Inventory, wish: Wish, question: _Question) -> Plan:
+    namespace, tiers, full = question.namespace, question.tiers, question.full
+    judgement = judge(inventory, wish, question.budget_ms, tiers)
     reasons = why_not(inventory, judgement)
-    nodes, left_out = list_nodes(inventory, judgement, None if all_nodes else 50)
-    full = detail == "full"
+    nodes, left_out = list_nodes(inventory, judgement, None if question.all_nodes else 50)
     holders, unnamed = foremost(sum_holders(inventory, reasons.taken)) if full else ([], 0)
     changes = relaxations(inventory, wish, judgement, reasons.lines, namespace, tiers) if full else []
     charged = charges(wish.typed)
     launch: dict[str, Any] = {"can": _LAUNCH.get(judgement.verdict, "no"), "code": None, "params": {}}
-    forbidden = refusal(inventory, charged, namespace, limits)
+    forbidden = refusal(inventory, charged, namespace, question.limits)
     if forbidden is not None and judgement.verdict not in ("invalid", "impossible"):
         launch = forbidden
     return Plan(

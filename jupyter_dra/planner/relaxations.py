@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from jupyter_dra.allocator import DeviceKind
 from jupyter_dra.claims import Requirement, labels
-from jupyter_dra.errors import DRAError
+from jupyter_dra.errors import BudgetExceeded, DRAError
 from jupyter_dra.planner.judge import Judgement
 from jupyter_dra.planner.messages import Line
 from jupyter_dra.planner.naming import DeviceFacts
@@ -58,7 +58,10 @@ def relaxations(
         ) >= _TRIES.get(change.code, 4):
             continue
         tried[change.code] = tried.get(change.code, 0) + 1
-        free = _free_after(inventory, base, change.change, judgement, namespace, tiers)
+        try:
+            free = _free_after(inventory, base, change.change, judgement, namespace, tiers)
+        except BudgetExceeded:
+            break
         if free is None:
             continue
         counted[change.code] = counted.get(change.code, 0) + 1
@@ -86,7 +89,7 @@ def _free_after(
     """Free devices after a change, or None where it still does not fit."""
     try:
         wish = interpret(inventory, requirement.changed(**change), namespace, tiers)
-    except DRAError:
+    except DRAError:  # no attempt is made there, so none is cut short
         return None
     if wish.findings or not wish.typed:
         return None

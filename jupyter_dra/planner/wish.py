@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -10,9 +10,10 @@ from jupyter_dra.cel import compile_selector
 from jupyter_dra.claims import ClassFacts, Requirement, build_claim, requirement_from_claim
 from jupyter_dra.errors import CELCompileError, InputError, RequirementError
 from jupyter_dra.model import ResourceClaim, qualified_name_problems
+from jupyter_dra.model.limits import CEL_QUESTION_MAX
 from jupyter_dra.model.reading import items, mapping, text
 from jupyter_dra.planner.admin_tiers import apply_admin_tier
-from jupyter_dra.planner.findings import Finding, advice
+from jupyter_dra.planner.findings import Finding, advice, too_much_text
 
 if TYPE_CHECKING:
     from jupyter_dra.planner.inventory import Inventory
@@ -126,6 +127,7 @@ def _from_claims(inventory: Inventory, claims: Sequence[Json], namespace: str, b
     findings: list[Finding] = []
     typed: list[ResourceClaim] = []
     held: list[Json] = []
+    selectors: set[str] = set()
     for claim in map(_as_claim, claims):
         given = mapping(claim.get("metadata"))
         metadata = {
@@ -143,8 +145,12 @@ def _from_claims(inventory: Inventory, claims: Sequence[Json], namespace: str, b
         except InputError as error:
             findings.append(Finding(error.code, error.message, claim=metadata["name"], fix=error.next_step))
             continue
-        findings += _problems(inventory, one, claim)
         typed.append(one)
+        selectors.update(_selectors(one))
+        if sum(map(len, selectors)) > CEL_QUESTION_MAX:
+            findings.append(too_much_text(one.name))
+            break
+        findings += _problems(inventory, one, claim)
     expressed = None
     if not built and len(claims) == 1 and not findings:
         try:
@@ -152,6 +158,12 @@ def _from_claims(inventory: Inventory, claims: Sequence[Json], namespace: str, b
         except InputError:
             expressed = None
     return Wish(None, tuple(claims), tuple(typed), tuple(held), tuple(findings), expressed)
+
+
+def _selectors(claim: ResourceClaim) -> Iterator[str]:
+    for request in claim.spec.requests:
+        for _, body in request.bodies():
+            yield from body.selectors
 
 
 def _as_claim(claim: Json) -> Json:
