@@ -25,6 +25,8 @@ _HAPPENED: Mapping[str, str] = {
     "reattached": "A server took the kernel over.",
     "connection-lost": "The connection to the kernel was lost.",
     "connected-again": "The kernel is connected again.",
+    "pod-lost": "The pod {pod} was lost: {why}",
+    "replaced": "The kernel started anew in pod {pod}, on {device}; its variables are gone.",
     "restarted": "The kernel restarted in place, on the same device.",
     "died": "The kernel died: {why}",
     "node-not-ready": "The node does not answer.",
@@ -167,7 +169,8 @@ def history_lines(history: list[Mapping[str, Any]], at: datetime) -> Iterator[st
         if text is None:
             continue
         when = datetime.fromtimestamp(float(entry.get("at") or 0), UTC).isoformat()
-        words = text.format(pod=entry.get("pod"), why=_why(entry), sees=_sees(entry))
+        device = "the same device" if entry.get("same_device") else "another device"
+        words = text.format(pod=entry.get("pod"), why=_why(entry), sees=_sees(entry), device=device)
         if entry.get("output") == "lost-until-here":
             words += _LOST
         yield f"{clock(when, at)}  {clean(words)}"

@@ -57,6 +57,18 @@ def write_private(path: str, text: str) -> None:
     os.replace(temporary, path)
 
 
+def install_module(source: str, run: str) -> None:
+    """Lay out the small ``jupyter_dra`` package for images that lack the real one."""
+    files = [name for name in os.listdir(source) if name.startswith("module-") and name.endswith(".py")]
+    if not files:
+        return
+    package = os.path.join(private_folder(os.path.join(run, "modules")), "jupyter_dra")
+    private_folder(package)
+    for name in files:
+        with open(os.path.join(source, name), encoding="utf-8") as file:
+            write_private(os.path.join(package, name[len("module-") :]), file.read())
+
+
 def _prctl() -> Callable[[int, int], None] | None:
     if not sys.platform.startswith("linux"):
         return None

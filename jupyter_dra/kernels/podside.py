@@ -13,11 +13,9 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import hashlib
 import json
 import os
 import signal
-import ssl
 import sys
 import time
 from collections import deque
@@ -27,10 +25,11 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
     from ..sessions import leasing as podlease
-    from . import podkeep, podkernel, podmeter, podusage
+    from . import podgate, podkeep, podkernel, podmeter, podusage
 
     Operation = Callable[["Podside", dict[str, Any]], Awaitable[Any]]
 else:
+    import podgate
     import podkeep
     import podkernel
     import podlease
@@ -45,6 +44,7 @@ RESTART_WINDOW = 600.0
 DECISION_SECONDS = 15.0  # what a server has to decide about a dead kernel
 PATIENCE_ALONE = 2.0
 HOLD_LIMIT = 900.0
+LINGER_SECONDS = 3.0  # below the pod's grace: in it a server has another pod scheduled on the same device
 SILENCE_SECONDS = 30.0  # servers ask every ten seconds: one that was silent for longer is gone
 ENDS = {"lease-over": "The lease is over.", "idle": "Nothing used the device for the idle limit."}
 OWN_KEYS = ("kind", "version", "kernel", "lease", "usage", "seen", "activity", "written_at")
@@ -94,6 +94,7 @@ class Podside:
         self.told_activity = "starting"
         self.dead_at: float | None = None
         self.restarting = False
+        self.leaving = False
         self.ending: str | None = None
         self.exit_status = 0
         self.done = asyncio.Event()
@@ -108,7 +109,7 @@ class Podside:
         loop = asyncio.get_running_loop()
         loop.add_signal_handler(signal.SIGCHLD, self.kernel.reap)
         for number in (signal.SIGTERM, signal.SIGINT):
-            loop.add_signal_handler(number, self.end, "stopped", "The pod was told to stop.", 143)
+            loop.add_signal_handler(number, self.leave)
         self.kernel.reap()  # children that ended before the handler stood
         if self.kernel.pid is not None:
             self.spawn(self.watch_kernel())
@@ -118,7 +119,7 @@ class Podside:
                 self.serve,
                 host,
                 self.options.port,
-                ssl=self.tls(),
+                ssl=podgate.context(self.options.dir),
                 limit=LINE_LIMIT,
                 ssl_handshake_timeout=10,
             )
@@ -143,15 +144,6 @@ class Podside:
         self.kernel.end_everything()
         return self.exit_status
 
-    def tls(self) -> ssl.SSLContext:
-        folder = self.options.dir
-        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        context.minimum_version = ssl.TLSVersion.TLSv1_3
-        context.load_cert_chain(os.path.join(folder, "server.crt"), os.path.join(folder, "server.key"))
-        context.load_verify_locations(os.path.join(folder, "client-ca.crt"))
-        context.verify_mode = ssl.CERT_REQUIRED
-        return context
-
     def spawn(self, work: Awaitable[None]) -> None:
         async def guarded() -> None:
             try:
@@ -167,6 +159,8 @@ class Podside:
 
     def start_kernel(self, reason: str) -> None:
         """Start the kernel; where it cannot be executed the pod ends with 127 and says so."""
+        if self.leaving:
+            raise Refused("stopped", "The pod was told to stop.")
         self.held = False
         try:
             self.kernel.start()
@@ -238,7 +232,7 @@ class Podside:
             self.deaths.append(self.dead_at)
         self.tell({"event": "kernel", "state": "dead", "death": death, "starts": self.kernel.starts})
         self.activity()
-        if first_start and not death["requested"] and not self.ending:
+        if first_start and not death["requested"] and not self.ending and not self.leaving:
             self.end(
                 "crashed", "The kernel ended before it was ready; see the pod's log.", death["exit_code"]
             )
@@ -267,7 +261,7 @@ class Podside:
             self.end(due, ENDS[due], 0)
         elif self.held and not self.clients and now - self.began > HOLD_LIMIT:
             self.end("launch-timeout", "Nobody started the kernel.", 0)
-        if self.dead_at is not None and not self.restarting and not self.ending:
+        if self.dead_at is not None and not self.restarting and not self.ending and not self.leaving:
             self.decide(now - self.dead_at)
         self.write_facts()
 
@@ -318,6 +312,30 @@ class Podside:
     def measurable(self) -> tuple[list[Any], list[int]]:
         """The allocated devices, and the processes whose memory is the kernel's."""
         return self.facts.get("devices") or [], podkernel.tree_of(self.kernel.pid) if self.kernel.pid else []
+
+    def leave(self) -> None:
+        """The pod is to go: the kernel ends at once, the pod as soon as no server has a use for it.
+
+        A server that follows the kernel and did not ask for this lets another pod be scheduled on the claim first: one
+        that asked for it has closed its connection before.
+        """
+        if self.leaving or not self.living_clients():
+            self.end("stopped", "The pod was told to stop.", 143)
+            return
+        self.leaving = True
+        self.spawn(self.linger())
+
+    async def linger(self) -> None:
+        until = time.monotonic() + LINGER_SECONDS
+        await self.kernel.stop(0.3)
+        while self.clients and not self.ending and time.monotonic() < until:
+            await asyncio.sleep(0.02)
+        self.end("stopped", "The pod was told to stop.", 143)
+
+    def living_clients(self) -> int:
+        """Servers that were heard of lately."""
+        living = time.monotonic() - SILENCE_SECONDS
+        return sum(1 for heard in self.clients.values() if heard > living)
 
     def end(self, code: str, message: str, status: int) -> None:
         """End the pod: say why (termination message, log, event), then stop everything; only the first counts."""
@@ -389,7 +407,8 @@ class Podside:
         try:
             if self.connections > CONNECTIONS:
                 raise Refused("too-many", "Too many connections.")
-            self.check_peer(writer)
+            if not podgate.is_pinned(writer, self.config["client_sha256"]):
+                raise Refused("not-pinned", "Another client certificate is expected.")
             hello = json.loads(await asyncio.wait_for(reader.readline(), 10))
             channel = hello.get("channel") if isinstance(hello, dict) and hello.get("v") == VERSION else None
             if channel == "podside":
@@ -408,12 +427,6 @@ class Podside:
             self.connections -= 1
             self.clients.pop(writer, None)
             writer.close()
-
-    def check_peer(self, writer: asyncio.StreamWriter) -> None:
-        """Refuse a client whose certificate is not the pinned one, whoever signed it."""
-        der = writer.get_extra_info("ssl_object").getpeercert(binary_form=True) or b""
-        if hashlib.sha256(der).hexdigest() != self.config["client_sha256"]:
-            raise Refused("not-pinned", "Another client certificate is expected.")
 
     async def join(self, channel: str, writer: asyncio.StreamWriter) -> None:
         """Pass bytes between a TLS connection and the kernel's socket, both ways, until one side closes."""
@@ -438,8 +451,7 @@ class Podside:
     async def converse(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Serve one control connection: events out, requests in."""
         writer.write(b'{"ok":true}\n')
-        living = time.monotonic() - SILENCE_SECONDS
-        others = sum(1 for heard in self.clients.values() if heard > living)
+        others = self.living_clients()
         writer.write(json.dumps(dict(self.state(), event="state", others=others)).encode() + b"\n")
         self.clients[writer] = time.monotonic()
         while True:
@@ -544,18 +556,6 @@ def log(message: str) -> None:
     print("podside: " + message.replace("\n", " "), file=sys.stderr, flush=True)
 
 
-def install_module(source: str, run: str) -> None:
-    """Lay out the small ``jupyter_dra`` package for images that lack the real one."""
-    files = [name for name in os.listdir(source) if name.startswith("module-") and name.endswith(".py")]
-    if not files:
-        return
-    package = os.path.join(podkernel.private_folder(os.path.join(run, "modules")), "jupyter_dra")
-    podkernel.private_folder(package)
-    for name in files:
-        with open(os.path.join(source, name), encoding="utf-8") as file:
-            podkernel.write_private(os.path.join(package, name[len("module-") :]), file.read())
-
-
 def arguments(argv: list[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="podside")
     parser.add_argument(
@@ -577,7 +577,7 @@ def main(argv: list[str] | None = None) -> int:
     config["umask"] = os.umask(0o077)  # the kernel gets back what was set
     podkernel.private_folder(options.run)
     podkernel.adopt_orphans()
-    install_module(options.dir, options.run)
+    podkernel.install_module(options.dir, options.run)
     loop = asyncio.new_event_loop()
     asyncio.set_event_loop(loop)
     podside = Podside(config, options)

@@ -33,6 +33,7 @@ MODULE_FILES = {
 # podside's own modules: file in the Secret -> (package, file) it is the text of.
 POD_FILES = {
     "podside.py": ("jupyter_dra.kernels", "podside.py"),
+    "podgate.py": ("jupyter_dra.kernels", "podgate.py"),
     "podkeep.py": ("jupyter_dra.kernels", "podkeep.py"),
     "podkernel.py": ("jupyter_dra.kernels", "podkernel.py"),
     "podusage.py": ("jupyter_dra.kernels", "podusage.py"),

@@ -100,6 +100,28 @@ def new_kernel(
     return made
 
 
+def next_pod(
+    session: LiveSession,
+    kernel: LiveKernel,
+    *,
+    image: str | None = None,
+    cpu: str | None = None,
+    host_memory: str | None = None,
+) -> LiveKernel:
+    """The same kernel in a pod that is still to be made; None keeps what the present pod has."""
+    return LiveKernel(
+        id=kernel.id,
+        choice=kernel.choice,
+        pod_name=next_pod_name(session),
+        notebook=kernel.notebook,
+        image=image or kernel.image,
+        cwd=kernel.cwd,
+        cpu=cpu or kernel.cpu,
+        host_memory=host_memory or kernel.host_memory,
+        replaces=kernel.pod_name,
+    )
+
+
 def next_pod_name(session: LiveSession) -> str:
     """A pod name that no pod of the session has or had."""
     numbers = [kernel.pod_name.rpartition("-")[2] for kernel in session.placed]

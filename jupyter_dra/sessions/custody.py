@@ -88,7 +88,7 @@ async def detach(ctx: Context, registry: Registry, session: LiveSession) -> None
         "annotations": dict.fromkeys(_NOTES),
     }
     for kernel in session.kernels:
-        await life.let_go(kernel)
+        await kernel.let_go()
         await _strip(ctx, session, "Pod", kernel.pod_name, kernel.pod.uid if kernel.pod else None, removed)
     if session.claim is not None:
         await _strip(ctx, session, "ResourceClaim", session.claim.name, session.claim.uid, removed)

@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass, replace
 
 from ..errors import ConflictError, DRAError
 from . import life
-from .beginning import next_pod_name
+from .beginning import next_pod
 from .endings import Reason, reason, reason_of_error
 from .launch import Failed, connect, dial, look, wait_running
 from .limits import check_policy
@@ -52,14 +52,19 @@ def begin_handover(
         ConflictError: ``in-use``: the kernel is not connected, or is being moved already.
     """
     change = _checked(ctx, session, kernel, change)
-    under_way = session.handovers.get(kernel.id)
-    if kernel.control is None or session.releasing is not None or (under_way and not under_way.done()):
+    if session.template is not None:
+        raise ConflictError(
+            "The claim was made for this pod from a template, and goes with it.",
+            code="not-replaced",
+            next_step="Stop the session and start another.",
+        )
+    if kernel.control is None or session.releasing is not None or session.moving(kernel):
         raise ConflictError(
             "The kernel is not connected, or is being moved.",
             code="in-use",
             next_step="Try again in a moment.",
         )
-    successor = next_pod(session, kernel, change)
+    successor = next_pod(session, kernel, **change.as_dict())
     session.spare.append(successor)
     session.note("moving", kernel, pod=successor.pod_name, **change.as_dict())
     session.changed("kernels")
@@ -69,21 +74,6 @@ def begin_handover(
     session.handovers[kernel.id] = task
     task.add_done_callback(_heard)
     return task
-
-
-def next_pod(session: LiveSession, kernel: LiveKernel, change: PodChange) -> LiveKernel:
-    """The same kernel in a pod that is still to be made."""
-    return LiveKernel(
-        id=kernel.id,
-        choice=kernel.choice,
-        pod_name=next_pod_name(session),
-        notebook=kernel.notebook,
-        image=change.image or kernel.image,
-        cwd=kernel.cwd,
-        cpu=change.cpu or kernel.cpu,
-        host_memory=change.host_memory or kernel.host_memory,
-        replaces=kernel.pod_name,
-    )
 
 
 def _checked(ctx: Context, session: LiveSession, kernel: LiveKernel, change: PodChange) -> PodChange:
@@ -112,6 +102,8 @@ async def _hand_over(ctx: Context, session: LiveSession, kernel: LiveKernel, suc
         await _place(ctx, session, successor)
     except Failed as failed:
         await _withdraw(ctx, session, successor, failed.reason)
+        if kernel.reason is not None:  # its own pod was lost meanwhile
+            life.kernel_over(ctx, session, kernel)
         why = failed.reason
         detail = f" {why.detail}" if why.detail else ""
         raise ConflictError(
@@ -159,7 +151,7 @@ async def _withdraw(ctx: Context, session: LiveSession, successor: LiveKernel, w
     """The next pod did not come: give it back and go on with the present one."""
     session.note("not-moved", successor, code=why.code, detail=why.detail)
     session.changed("kernels")
-    await life.let_go(successor)
+    await successor.let_go()
     await release_kernel(ctx, session, successor)
     session.spare.remove(successor)
     remember(ctx, session)
@@ -178,7 +170,7 @@ async def _switch(ctx: Context, session: LiveSession, kernel: LiveKernel, succes
         await connect(ctx, session, successor)
     except (Failed, DRAError) as error:
         successor.reason = error.reason if isinstance(error, Failed) else reason_of_error(error)
-        await life.let_go(successor)
+        await successor.let_go()
         life.kernel_over(ctx, session, successor)
         return
     session.note("moved", successor, pod=successor.pod_name)

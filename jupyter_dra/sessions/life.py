@@ -20,6 +20,7 @@ from .pods import read_secret, secret_name
 from .reading import successor_of
 from .registry import Registry
 from .release import pod_gone, release_kernel, release_session
+from .replacement import replace_pod, successor_of_lost
 from .rightsize import right_size
 from .seal import DIGEST, digest_of
 from .supervision import supervise
@@ -49,18 +50,16 @@ async def _life(ctx: Context, session: LiveSession, kernel: LiveKernel, first: b
     except Failed as failed:
         kernel.reason = failed.reason
     except Exception as error:
-        log.exception("The kernel %s of %s is lost to a fault of ours", kernel.id, session.id)
-        kernel.reason = Reason("crashed", f"A fault of jupyter-dra: {type(error).__name__}: {error}")
-    finally:
-        await let_go(kernel)
-    _over(ctx, session, kernel)
+        kernel.reason = _fault(session, kernel, error)
+    except asyncio.CancelledError:
+        await kernel.let_go()
+        raise
+    await _over(ctx, session, kernel)
 
 
-async def let_go(kernel: LiveKernel) -> None:
-    """Close the control connection; the pod goes on."""
-    control, kernel.control = kernel.control, None
-    if control is not None:
-        await control.close()
+def _fault(session: LiveSession, kernel: LiveKernel, error: Exception) -> Reason:
+    log.exception("The kernel %s of %s is lost to a fault of ours", kernel.id, session.id)
+    return Reason("crashed", f"A fault of jupyter-dra: {type(error).__name__}: {error}")
 
 
 async def cancel(tasks: Iterable[asyncio.Task[Any] | None]) -> None:
@@ -89,12 +88,34 @@ def connected(ctx: Context, session: LiveSession, kernel: LiveKernel) -> None:
         session.changed("kernels")
 
 
-def _over(ctx: Context, session: LiveSession, kernel: LiveKernel) -> None:
-    """A kernel's pod is over: the kernel ended, or another process of this user moved it to the next pod."""
+async def _over(ctx: Context, session: LiveSession, kernel: LiveKernel) -> None:
+    """A kernel's pod is over: the kernel ended, or goes on in another pod."""
+    if kernel.reason is not None:
+        kernel.reason = _told_elsewhere(ctx, session, kernel)
     successor = successor_of(ctx, session, kernel) if session.releasing is None else None
-    if successor is None:
+    if session.moving(kernel):
+        kernel.state = "dead"
+        await kernel.let_go()  # the move goes on, or ends the kernel
+    elif successor is not None:
+        await kernel.let_go()
+        _follow_to(ctx, session, kernel, successor)
+    elif session.releasing is None and (successor := successor_of_lost(ctx, session, kernel)) is not None:
+        remember(ctx, session)
+        log.info("Pod %s is lost (%s); %s follows", kernel.pod_name, _code(kernel), successor.pod_name)
+        successor.task = asyncio.create_task(
+            _replace(ctx, session, kernel, successor), name=f"kernel {successor.pod_name}"
+        )
+    else:
+        await kernel.let_go()
         kernel_over(ctx, session, kernel)
-        return
+
+
+def _code(kernel: LiveKernel) -> str:
+    return kernel.reason.code if kernel.reason is not None else "exited"
+
+
+def _follow_to(ctx: Context, session: LiveSession, kernel: LiveKernel, successor: LiveKernel) -> None:
+    """Another process of this user moved the kernel to the next pod."""
     session.kernels = [successor if one is kernel else one for one in session.kernels]
     session.spare = [one for one in session.spare if one.pod_name != successor.pod_name]
     session.note("moved", successor, pod=successor.pod_name)
@@ -102,6 +123,25 @@ def _over(ctx: Context, session: LiveSession, kernel: LiveKernel) -> None:
     successor.task = asyncio.create_task(
         _take_over(ctx, session, successor), name=f"kernel {successor.pod_name}"
     )
+
+
+async def _replace(ctx: Context, session: LiveSession, lost: LiveKernel, successor: LiveKernel) -> None:
+    """Bring a lost kernel up in the next pod; where that does not come, the loss is the kernel's end."""
+    assert lost.reason is not None
+    why = lost.reason
+    try:
+        await replace_pod(ctx, session, lost, successor)
+        connected(ctx, session, successor)
+        await _resume(ctx, session, successor)
+        return
+    except Failed as failed:
+        log.info("Pod %s does not follow: %s", successor.pod_name, failed.reason.in_words())
+        not_replaced = {"not_replaced": failed.reason.code, "detail": failed.reason.in_words()[:1000]}
+        successor.reason = replace(why, params={**why.params, **not_replaced})
+    except Exception as error:
+        successor.reason = _fault(session, successor, error)
+    await successor.let_go()
+    kernel_over(ctx, session, successor)
 
 
 async def _take_over(ctx: Context, session: LiveSession, kernel: LiveKernel) -> None:
@@ -119,7 +159,7 @@ async def _take_over(ctx: Context, session: LiveSession, kernel: LiveKernel) -> 
 def kernel_over(ctx: Context, session: LiveSession, kernel: LiveKernel) -> None:
     """A kernel ended: with it the session, unless others go on."""
     kernel.state = "dead"
-    why = kernel.reason = _told_elsewhere(ctx, session, kernel.reason or reason("exited"))
+    why = kernel.reason = kernel.reason or reason("exited")
     kernel.connected.set()
     if session.releasing is not None:
         return
@@ -131,17 +171,22 @@ def kernel_over(ctx: Context, session: LiveSession, kernel: LiveKernel) -> None:
     kernel.task = asyncio.create_task(_give_back(ctx, session, kernel), name=f"release {kernel.pod_name}")
 
 
-def _told_elsewhere(ctx: Context, session: LiveSession, why: Reason) -> Reason:
-    """When another process of this user ended the session, its record says why the objects went away."""
+def _told_elsewhere(ctx: Context, session: LiveSession, kernel: LiveKernel) -> Reason:
+    """When another process of this user ended session or kernel, its record says why the objects went away."""
+    why = kernel.reason or reason("exited")
     if why.code not in ("pod-deleted", "claim-deleted"):
         return why
-    ended = (ctx.store.read(session.id) or {}).get("ended")
+    stored = ctx.store.read(session.id) or {}
+    ended = stored.get("ended")
     code = ended.get("code") if isinstance(ended, dict) else None
-    return reason(code) if code in CODES else why
+    for entry in stored.get("kernels") or []:
+        code = code or (entry.get("over") if entry.get("pod") == kernel.pod_name else None)
+    return reason(code) if code in CODES and code != why.code else why
 
 
 async def _give_back(ctx: Context, session: LiveSession, kernel: LiveKernel) -> None:
     await cancel([session.handovers.pop(kernel.id, None)])
+    remember(ctx, session)
     pods = [one for one in session.placed if one.id == kernel.id]
     await asyncio.gather(*(release_kernel(ctx, session, one) for one in pods))
     session.kernels = [other for other in session.kernels if other.id != kernel.id]
@@ -167,6 +212,7 @@ async def _release(ctx: Context, session: LiveSession, why: Reason) -> None:
     ended = session.ending_record()
     assert ended is not None
     await cancel([*(kernel.task for kernel in session.placed), *session.handovers.values()])
+    await asyncio.gather(*(kernel.let_go() for kernel in session.placed))
     remember(ctx, session, ended=ended.as_dict(), ended_at=ended.at)
     if why.code in LOGGED:
         ended = replace(ended, params={**ended.params, "last_lines": await _last_lines(ctx, session)})
@@ -248,18 +294,19 @@ async def reattach(ctx: Context, session: LiveSession, kernel: LiveKernel, *, al
     for pause in LET_GO_PAUSES if alone else ():
         if kernel.control is None or not kernel.control.others:
             break
-        await let_go(kernel)  # the farewell of the one before may still be on its way
+        await kernel.let_go()  # the farewell of the one before may still be on its way
         await asyncio.sleep(pause)
         await _connect_again(ctx, session, kernel)
     if alone and kernel.control is not None and kernel.control.others:
-        await let_go(kernel)
+        await kernel.let_go()
         raise ConflictError(
             f"Another server is attached to {kernel.pod_name}.",
             code="attached",
             next_step="Stop that server; this one looks again in a minute.",
         )
-    # Nobody listened since the earlier process went: what the kernel published meanwhile is not kept anywhere.
-    session.note("reattached", kernel, output="lost-until-here")
+    if alone:
+        # Nobody listened since the earlier process went; what was kept meanwhile is told by `Sessions.note_output`.
+        session.note("reattached", kernel, output="lost-until-here")
     connected(ctx, session, kernel)
     follow(ctx, session, kernel)
 
@@ -303,9 +350,10 @@ async def _connect_again(ctx: Context, session: LiveSession, kernel: LiveKernel)
 async def _resume(ctx: Context, session: LiveSession, kernel: LiveKernel) -> None:
     try:
         kernel.reason = await supervise(ctx, session, kernel)
-    finally:
-        await let_go(kernel)
-    _over(ctx, session, kernel)
+    except asyncio.CancelledError:
+        await kernel.let_go()
+        raise
+    await _over(ctx, session, kernel)
 
 
 async def _secret_of(
@@ -360,3 +408,4 @@ async def close(ctx: Context, registry: Registry, *, keep: bool) -> None:
     await cancel(task for session in living for task in session.handovers.values())
     for session in living:
         await cancel(session.creating)
+        await asyncio.gather(*(kernel.let_go() for kernel in session.placed))

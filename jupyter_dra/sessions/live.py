@@ -78,6 +78,12 @@ class LiveKernel:
     connected: asyncio.Event = field(default_factory=asyncio.Event, repr=False)
     gone: bool = False
 
+    async def let_go(self) -> None:
+        """Close the control connection; the pod goes on."""
+        control, self.control = self.control, None
+        if control is not None:
+            await control.close()
+
     def record(self, next_pod: str | None = None) -> KernelRecord:
         return KernelRecord(
             id=self.id,
@@ -194,6 +200,11 @@ class LiveSession:
         """Whether this process keeps it current; one taken over and not (yet) connected is as the cluster shows it."""
         over = self.releasing is not None or self.ended is not None
         return not self.adopted or over or any(kernel.task is not None for kernel in self.placed)
+
+    def moving(self, kernel: LiveKernel) -> bool:
+        """Whether this process is moving the kernel to another pod."""
+        under_way = self.handovers.get(kernel.id)
+        return under_way is not None and not under_way.done()
 
     def kernel(self, kernel_id: str | None) -> LiveKernel | None:
         """The kernel of this id; the first one for None."""

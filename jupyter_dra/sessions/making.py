@@ -122,7 +122,7 @@ async def make_pod(ctx: Context, session: LiveSession, kernel: LiveKernel, *, ho
         name=kernel.pod_name,
         namespace=session.namespace,
         claim=session.claim_name or session.template or "",
-        template=session.template is not None,
+        template=session.claim_name is None,
         image=kernel.image,
         cpu=kernel.cpu or wish.cpu or policy.cpu,
         host_memory=kernel.host_memory or wish.host_memory or policy.host_memory,
@@ -177,18 +177,22 @@ def _pod_annotations(ctx: Context, session: LiveSession, kernel: LiveKernel) -> 
     return notes
 
 
-async def set_owners(ctx: Context, session: LiveSession, kernel: LiveKernel) -> None:
-    """Make the pod own its Secret and the claim (several pods may own it), so that nothing outlives it."""
+async def set_owners(ctx: Context, session: LiveSession, kernel: LiveKernel) -> Mapping[str, Any] | None:
+    """Make the pod own its Secret and the claim (several pods may own it), so that nothing outlives it.
+
+    Returns the claim as it is now; None where we made none.
+    """
     assert kernel.pod is not None and kernel.secret is not None and kernel.pod.uid is not None
     owner = {"apiVersion": "v1", "kind": "Pod", "name": kernel.pod_name, "uid": kernel.pod.uid}
 
-    async def own(made: Made) -> None:
+    async def own(made: Made) -> Mapping[str, Any]:
         patch = {"metadata": {"uid": made.uid, "ownerReferences": [owner]}}
         # Strategic merge adds to the list by uid, so that other pods of the session stay owners.
-        await ctx.client.patch(made.kind, made.name, patch, session.namespace, type="strategic")
+        return await ctx.client.patch(made.kind, made.name, patch, session.namespace, type="strategic")
 
     targets = [kernel.secret, *([session.claim] if session.claim is not None else [])]
-    await asyncio.gather(*(own(made) for made in targets))
+    _, *claims = await asyncio.gather(*(own(made) for made in targets))
+    return claims[0] if claims else None
 
 
 def pod_facts(session: LiveSession, kernel: LiveKernel) -> dict[str, Any]:
@@ -235,6 +239,7 @@ def remember(ctx: Context, session: LiveSession, **more: Any) -> None:
             "secret_uid": kernel.secret.uid if kernel.secret else None,
             "secret_nonce": kernel.secret.nonce if kernel.secret else None,
             "notebook": kernel.notebook,
+            "over": kernel.reason.code if kernel.reason else None,
         }
         for kernel in session.placed
     ]

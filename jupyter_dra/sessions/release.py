@@ -25,7 +25,7 @@ async def release_kernel(ctx: Context, session: LiveSession, kernel: LiveKernel)
     await _settle(session)
     made = [one for one in (kernel.pod, kernel.secret) if one is not None and one.sent]
     await asyncio.gather(*(_delete(ctx, session.namespace, one) for one in made))
-    await asyncio.gather(*(_gone(ctx, session.namespace, one) for one in made))
+    await asyncio.gather(*(object_gone(ctx, session.namespace, one) for one in made))
     kernel.gone = True
 
 
@@ -37,7 +37,7 @@ async def release_session(ctx: Context, session: LiveSession) -> None:
     if session.claim is not None and session.claim.sent:
         made.append(session.claim)
     await asyncio.gather(*(_delete(ctx, session.namespace, one) for one in made))
-    await asyncio.gather(*(_gone(ctx, session.namespace, one) for one in made))
+    await asyncio.gather(*(object_gone(ctx, session.namespace, one) for one in made))
     for kernel in session.placed:
         kernel.gone = True
 
@@ -78,7 +78,7 @@ async def _find(ctx: Context, namespace: str, made: Made) -> str | None:
     return str(found["metadata"]["uid"])
 
 
-async def _gone(ctx: Context, namespace: str, made: Made) -> None:
+async def object_gone(ctx: Context, namespace: str, made: Made) -> None:
     """Wait until the object is gone, by the watch where we have one; a missed event is made up by asking."""
     if made.uid is None or made.kind == "Secret":
         return

@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from jupyter_dra.cli.session_words import cost_line, ended_line, hint_line, lease_line, usage_line, wait_line
+from jupyter_dra.cli.session_words import (
+    cost_line,
+    ended_line,
+    hint_line,
+    history_lines,
+    lease_line,
+    usage_line,
+    wait_line,
+)
 
 NOON = datetime(2026, 11, 30, 12, 0, tzinfo=UTC)
 GIB = 1 << 30
@@ -63,3 +72,15 @@ def test_a_lease_says_that_an_idle_device_of_unknown_use_is_kept() -> None:
     }
     assert lease_line(lease, NOON).endswith("without use (the device's use is not known, so it is kept)")
     assert lease_line({**lease, "device_use": "unused"}, NOON).endswith("without use")
+
+
+def test_the_history_says_why_a_pod_was_lost_and_whether_the_device_stayed() -> None:
+    history: list[Mapping[str, Any]] = [
+        {"at": 1796040000, "event": "pod-lost", "pod": "bert-0", "code": "evicted", "detail": "low on disk"},
+        {"at": 1796040003, "event": "replaced", "pod": "bert-1", "same_device": False},
+    ]
+    lost, back = (line.partition("  ")[2] for line in history_lines(history, NOON))
+    assert lost == (
+        "The pod bert-0 was lost: The node ran short of something and evicted the pod. low on disk"
+    )
+    assert back == "The kernel started anew in pod bert-1, on another device; its variables are gone."

@@ -22,6 +22,7 @@ from jupyter_dra.kernels.relay import Relay
 from jupyter_dra.sessions import SessionPolicy, Sessions, Where
 from tests.kernels.test_podside import run
 from tests.server_fixture import start_server
+from tests.sessions.place import CLAIMS
 from tests.sessions.test_launch import H100, launched
 
 from .lab import AFAR, Lab, LabPlace
@@ -256,8 +257,8 @@ def test_a_kernel_survives_a_restart_of_the_api_server_and_its_end_is_seen_after
         assert run(client, "print(x + 1)") == "42\n"
     assert service.loop.call(service.get(session_id), 30).state == "running"
     # All watches were cut; what happens now must be noticed all the same.
-    place.lab.request("DELETE", f"/api/v1/namespaces/{place.namespace}/pods/{session_id}-0")
-    assert code_of_end(service, session_id) == "pod-deleted"
+    place.lab.request("DELETE", f"{CLAIMS.format(place.namespace)}/{session_id}")
+    assert code_of_end(service, session_id) == "claim-deleted"
     place.cluster.wait(place.empty, deadline=20)
 
 

@@ -1,4 +1,4 @@
-"""A pod that is deleted from outside: the kernel is dead with its reason, and a restart takes a device anew."""
+"""A deleted pod is followed by another; a deleted claim is the end, and a restart takes a device anew."""
 
 from __future__ import annotations
 
@@ -17,6 +17,8 @@ from tests.localcluster_fixture import LocalCluster, object_path
 
 from .test_sessions import until
 from .test_tier_kernels import allocated, run, save, start
+
+WISH = {"vram": "80GB", "cpu": "1", "host_memory": "1Gi"}
 
 
 @pytest.fixture(scope="module")
@@ -38,11 +40,11 @@ def jp_server_config(
     }
 
 
-async def lose_pod(cluster: LocalCluster) -> str:
-    (pod,) = cluster.list("pods")
-    name = str(pod["metadata"]["name"])
-    namespace = pod["metadata"]["namespace"]
-    await asyncio.to_thread(cluster.request, "DELETE", object_path("pods", namespace, name))
+async def delete(cluster: LocalCluster, kind: str) -> str:
+    """Delete the only object of a kind; its name."""
+    (found,) = cluster.list(kind)
+    name, namespace = str(found["metadata"]["name"]), found["metadata"]["namespace"]
+    await asyncio.to_thread(cluster.request, "DELETE", object_path(kind, namespace, name))
     return name
 
 
@@ -52,24 +54,43 @@ async def nothing_left(cluster: LocalCluster) -> None:
     )
 
 
-async def test_the_kernel_is_dead_with_its_reason_and_the_notebook_starts_again(
+async def test_a_kernel_whose_pod_is_deleted_comes_back_under_its_id_and_works(
     jp_fetch: Any, jp_serverapp: Any, jp_root_dir: Path, cluster: LocalCluster
 ) -> None:
-    wish = {"vram": "80GB", "cpu": "1", "host_memory": "1Gi"}
-    tier = install(wish, name="dra-test", manager=KernelSpecManager(parent=jp_serverapp)).name
+    tier = install(WISH, name="dra-test", manager=KernelSpecManager(parent=jp_serverapp)).name
     save(jp_root_dir, None)
     kernel_id = (await start(jp_fetch, tier))["kernel"]["id"]
-    manager = jp_serverapp.kernel_manager.get_kernel(kernel_id)
-    told: list[str] = []
-    manager.add_restart_callback(lambda: told.append("dead"), "dead")
-    manager.add_restart_callback(lambda: told.append("restart"), "restart")
-    await lose_pod(cluster)
-    async with asyncio.timeout(20):
-        while not told:
-            await asyncio.sleep(0.05)
+    told = listen(jp_serverapp, kernel_id)
+    await run(jp_serverapp, kernel_id, "x = 1")
+    before = allocated(cluster)
+    pod = await delete(cluster, "pods")
+    await until_told(told)
+    assert told == ["restart"]
+    assert await run(jp_serverapp, kernel_id, "print('x' in globals())") == "False\n"
+    (session,) = json.loads((await jp_fetch("jupyter-dra", "sessions")).body)["sessions"]
+    assert [one["event"] for one in session["history"]] == ["pod-lost", "replaced"]
+    assert session["kernels"][0]["pod"] != pod
+    assert allocated(cluster) == before
+    # Choosing Restart in the menu afterwards is an ordinary restart in place.
+    reply = await jp_fetch("api", "kernels", kernel_id, "restart", method="POST", body="", request_timeout=60)
+    assert json.loads(reply.body)["id"] == kernel_id
+    assert await run(jp_serverapp, kernel_id, "print(1 + 1)") == "2\n"
+    await jp_fetch("api", "kernels", kernel_id, method="DELETE", request_timeout=60)
+    await nothing_left(cluster)
+
+
+async def test_the_kernel_of_a_deleted_claim_is_dead_with_its_reason_and_the_notebook_starts_again(
+    jp_fetch: Any, jp_serverapp: Any, jp_root_dir: Path, cluster: LocalCluster
+) -> None:
+    tier = install(WISH, name="dra-test", manager=KernelSpecManager(parent=jp_serverapp)).name
+    save(jp_root_dir, None)
+    kernel_id = (await start(jp_fetch, tier))["kernel"]["id"]
+    told = listen(jp_serverapp, kernel_id)
+    await delete(cluster, "resourceclaims")
+    await until_told(told)
     assert told == ["dead"]
     (ended,) = json.loads((await jp_fetch("jupyter-dra", "sessions", params={"ended": "1"})).body)["sessions"]
-    assert ended["ended"]["code"] == "pod-deleted"
+    assert ended["ended"]["code"] == "claim-deleted"
     assert "deleted" in ended["ended"]["message"]
     await nothing_left(cluster)
     # What Restart in JupyterLab does once the dead kernel is gone from the server's list.
@@ -78,6 +99,21 @@ async def test_the_kernel_is_dead_with_its_reason_and_the_notebook_starts_again(
     assert len(allocated(cluster)) == len(cluster.list("pods")) == 1
     await jp_fetch("api", "kernels", again, method="DELETE", request_timeout=60)
     await nothing_left(cluster)
+
+
+def listen(jp_serverapp: Any, kernel_id: str) -> list[str]:
+    """What the kernel manager is told about the kernel, as it comes."""
+    manager = jp_serverapp.kernel_manager.get_kernel(kernel_id)
+    told: list[str] = []
+    manager.add_restart_callback(lambda: told.append("dead"), "dead")
+    manager.add_restart_callback(lambda: told.append("restart"), "restart")
+    return told
+
+
+async def until_told(told: list[str]) -> None:
+    async with asyncio.timeout(20):
+        while not told:
+            await asyncio.sleep(0.05)
 
 
 @pytest.mark.parametrize("attached", [False, True], ids=["tier kernel", "kernel of a session"])
@@ -89,19 +125,19 @@ async def test_a_restart_before_anybody_noticed_begins_a_session_with_the_same_w
     jp_root_dir: Path,
     cluster: LocalCluster,
 ) -> None:
-    wish = {"vram": "80GB", "cpu": "1", "host_memory": "1Gi"}
     save(jp_root_dir, None)
     if attached:
-        begun = await fetch("POST", "sessions", body={"requirement": wish, "notebook": "train.ipynb"})
+        begun = await fetch("POST", "sessions", body={"requirement": WISH, "notebook": "train.ipynb"})
         ready = await until(fetch, begun.json["id"], "running")
         kernel_id = ready["kernels"][0]["id"]
     else:
-        tier = install(wish, name="dra-test", manager=KernelSpecManager(parent=jp_serverapp)).name
+        tier = install(WISH, name="dra-test", manager=KernelSpecManager(parent=jp_serverapp)).name
         kernel_id = (await start(jp_fetch, tier))["kernel"]["id"]
     manager = jp_serverapp.kernel_manager.get_kernel(kernel_id)
     manager.stop_restarter()
     (first,) = json.loads((await jp_fetch("jupyter-dra", "sessions")).body)["sessions"]
-    pod = await lose_pod(cluster)
+    (pod,) = (one["metadata"]["name"] for one in cluster.list("pods"))
+    await delete(cluster, "resourceclaims")
     await nothing_left(cluster)
     reply = await jp_fetch("api", "kernels", kernel_id, "restart", method="POST", body="", request_timeout=60)
     assert json.loads(reply.body)["id"] == kernel_id

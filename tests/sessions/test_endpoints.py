@@ -11,7 +11,7 @@ import pytest
 
 from jupyter_dra.kernels.held_kernel import HeldKernel
 from jupyter_dra.sessions import Sessions
-from tests.sessions.conftest import Place
+from tests.sessions.place import CLAIMS, Place
 
 WISH = {"tier": "high-memory-gpu", "cpu": "1", "host_memory": "1Gi"}
 
@@ -39,11 +39,11 @@ def _stopped_elsewhere(service: Sessions, session_id: str, place: Place) -> None
     other.loop.call(other.ended(session_id), 20)
 
 
-def _pod_deleted(service: Sessions, session_id: str, place: Place) -> None:
-    place.cluster.request("DELETE", f"/api/v1/namespaces/{place.namespace}/pods/{session_id}-0")
+def _claim_deleted(service: Sessions, session_id: str, place: Place) -> None:
+    place.cluster.request("DELETE", f"{CLAIMS.format(place.namespace)}/{session_id}")
 
 
-@pytest.mark.parametrize("end", [_closed, _stopped_elsewhere, _pod_deleted])
+@pytest.mark.parametrize("end", [_closed, _stopped_elsewhere, _claim_deleted])
 def test_they_go_with_the_service_and_with_the_session(
     place: Place, end: Callable[[Sessions, str, Place], Any]
 ) -> None:

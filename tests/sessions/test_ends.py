@@ -15,10 +15,11 @@ import pytest
 
 from jupyter_dra.errors import SessionEnded
 from jupyter_dra.kernels import control
-from jupyter_dra.sessions import KernelChoice, Sessions, supervision
+from jupyter_dra.sessions import KernelChoice, Sessions, replacement, supervision
 from tests.localcluster_fixture import LocalCluster, start_local_cluster
 from tests.sessions.conftest import Place
 from tests.sessions.test_launch import launched
+from tests.sessions.test_lost_pods import replaced
 
 L4 = {"tier": "gpu.nvidia.com", "host_memory": "400Mi", "cpu": "1"}
 SECONDS = 5.0
@@ -37,6 +38,12 @@ def cluster() -> Iterator[LocalCluster]:
 def told(caplog: pytest.LogCaptureFixture) -> pytest.LogCaptureFixture:
     caplog.set_level(logging.INFO, "jupyter_dra.sessions")
     return caplog
+
+
+@pytest.fixture
+def last_loss(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As after the third replacement in ten minutes: the next loss of a pod is an end."""
+    monkeypatch.setattr(replacement, "LIMIT", 0)
 
 
 def ended(service: Sessions, session_id: str) -> dict[str, Any] | None:
@@ -131,6 +138,7 @@ def annotate(place: Place, kind: str, name: str, value: str | None) -> None:
     assert answer["kind"] != "Status", answer
 
 
+@pytest.mark.usefixtures("last_loss")
 def test_a_node_that_runs_short_evicts_with_its_reason(place: Place, told: pytest.LogCaptureFixture) -> None:
     service = place.service()
     session_id = launched(service, L4)
@@ -156,6 +164,7 @@ def disrupt(place: Place, pod: str, reason: str) -> None:
     place.cluster.request("DELETE", path)
 
 
+@pytest.mark.usefixtures("last_loss")
 @pytest.mark.parametrize(
     ("reason", "code"),
     [("PreemptionByScheduler", "preempted"), ("EvictionByEvictionAPI", "node-drained")],
@@ -169,6 +178,7 @@ def test_a_pod_that_the_cluster_takes_away_says_for_what(
     check_end(place, service, session_id, code, told)
 
 
+@pytest.mark.usefixtures("last_loss")
 def test_a_silent_node_is_told_at_once_and_is_the_reason_when_its_pods_go(
     place: Place, told: pytest.LogCaptureFixture
 ) -> None:
@@ -206,6 +216,39 @@ def test_a_frozen_pod_is_told_as_unreachable_and_comes_back_when_it_thaws(
     annotate(place, "pods", f"{session_id}-0", None)
     place.cluster.wait(lambda: _kernel_state(service, session_id) == "idle", deadline=20)
     assert service.loop.call(service.get(session_id)).history[-1]["event"] == "connected-again"
+
+
+@pytest.mark.parametrize("code", ["evicted", "node-drained"])
+def test_a_pod_that_its_node_could_not_keep_is_followed_by_another(place: Place, code: str) -> None:
+    service = place.service()
+    session_id = launched(service, L4)
+    if code == "evicted":
+        annotate(place, "pods", f"{session_id}-0", "evict")
+    else:
+        disrupt(place, f"{session_id}-0", "EvictionByEvictionAPI")
+    after = replaced(place, service, session_id)
+    assert [one.get("code") for one in after.history] == [code, None]
+    assert place.objects()["pods"] == [f"{session_id}-1"]
+
+
+def test_a_kernel_of_a_silent_node_comes_back_on_the_device_of_another_once_its_pod_is_gone(
+    place: Place,
+) -> None:
+    lost = {"key": "node.kubernetes.io/unreachable", "operator": "Exists", "effect": "NoExecute"}
+    service = place.service(tolerations=({**lost, "tolerationSeconds": 1},))
+    session_id = launched(service, L4)
+    node = service.loop.call(service.get(session_id)).devices[0].node
+    assert node is not None
+    annotate(place, "nodes", node, "silent")
+    try:
+        after = replaced(place, service, session_id)
+        assert [one["event"] for one in after.history] == ["node-not-ready", "pod-lost", "replaced"]
+        assert after.history[1]["code"] == "node-lost"
+        assert after.history[2]["same_device"] is False
+        assert after.devices[0].node not in (None, node)
+    finally:
+        annotate(place, "nodes", node, None)
+        place.cluster.wait(lambda: _ready(place, node), deadline=20)
 
 
 def _ready(place: Place, node: str) -> bool:

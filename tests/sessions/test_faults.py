@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from jupyter_dra.errors import SessionEnded
-from tests.sessions.place import Place, end_of
+from tests.sessions.place import CLAIMS, Place, end_of
 from tests.sessions.test_launch import H100, launched
 
 
@@ -78,14 +78,6 @@ def test_quota_refuses_in_its_own_words_and_leaves_nothing(place: Place) -> None
     assert "exceeded quota" in ended.params["detail"]
 
 
-def test_a_pod_deleted_from_outside_ends_the_session_with_that_reason(place: Place) -> None:
-    service = place.service()
-    session_id = launched(service)
-    place.cluster.request("DELETE", f"/api/v1/namespaces/{place.namespace}/pods/{session_id}-0")
-    assert end_of(service, session_id).code == "pod-deleted"
-    place.cluster.wait(place.empty, deadline=5)
-
-
 def test_a_claim_deleted_from_outside_ends_the_session_with_that_reason(place: Place) -> None:
     service = place.service()
     session_id = launched(service)
@@ -116,5 +108,5 @@ def test_watches_that_are_cut_do_not_hide_an_end(place: Place) -> None:
     session_id = launched(service)
     place.faults(fail={"status": 503, "count": 4, "verb": "watch"})
     place.faults(drop_watches=True)
-    place.cluster.request("DELETE", f"/api/v1/namespaces/{place.namespace}/pods/{session_id}-0")
-    assert end_of(service, session_id).code == "pod-deleted"
+    place.cluster.request("DELETE", f"{CLAIMS.format(place.namespace)}/{session_id}")
+    assert end_of(service, session_id).code == "claim-deleted"

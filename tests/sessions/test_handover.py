@@ -223,6 +223,7 @@ def test_a_move_that_its_maker_left_half_done_is_finished_or_taken_back_by_the_n
 def _die_in_the_middle(maker: Sessions, session_id: str, *, switched: bool) -> None:
     """Let a handover come as far as the connected next pod (or the end of the old one), then lose its maker."""
     from jupyter_dra.sessions import handover, life
+    from jupyter_dra.sessions.beginning import next_pod
     from jupyter_dra.sessions.release import release_kernel
 
     async def half() -> None:
@@ -230,13 +231,13 @@ def _die_in_the_middle(maker: Sessions, session_id: str, *, switched: bool) -> N
         assert ctx is not None
         session = maker._registry.live[session_id]
         kernel = session.kernels[0]
-        successor = handover.next_pod(session, kernel, PodChange(cpu="2"))
+        successor = next_pod(session, kernel, cpu="2")
         session.spare.append(successor)
         await handover._place(ctx, session, successor)
         if switched:
             await life.cancel([kernel.task])
             await release_kernel(ctx, session, kernel)
-        await life.let_go(successor)
+        await successor.let_go()
 
     maker.loop.call(half(), 30)
     maker.close(keep=True)
