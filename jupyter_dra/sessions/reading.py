@@ -82,6 +82,7 @@ def read_session(ctx: Context, session_id: str, pods: list[Object], claim: Objec
     session.history = [entry for entry in stored.get("history") or [] if isinstance(entry, dict)]
     session.kernels, session.spare = _placed(pods, stored)
     session.bare = _bare(session, stored)
+    session.next_index = _next_index(stored)
     if claim is not None:
         session.charge = charge_of_claim(claim)
         session.devices = devices_of(claim, ctx.inventory.describe)
@@ -175,6 +176,12 @@ def _bare(session: LiveSession, stored: Mapping[str, Any]) -> list[Made]:
         for one in stored.get("kernels") or []
         if one.get("pod") not in names and one.get("secret_nonce")
     ]
+
+
+def _next_index(stored: Mapping[str, Any]) -> int:
+    """The first number of a pod that our record does not know: the Secret of one that was never made has its name."""
+    numbers = [str(one.get("pod")).rpartition("-")[2] for one in stored.get("kernels") or []]
+    return max((int(number) + 1 for number in numbers if number.isdecimal()), default=0)
 
 
 def _lives(pod: Object) -> bool:

@@ -119,23 +119,27 @@ def _finished_at(pod: Mapping[str, Any]) -> float:
 
 
 async def _forgotten_secrets(ctx: Context, registry: Registry, present: set[str]) -> None:
-    """Secrets made just before a crash have no owner yet; our records know their names."""
+    """Secrets made just before a crash have no owner, and only our records know their names.
+
+    They belong to a launch that nobody finished, or to an end: the record says that a session ended before its objects
+    are deleted, and when the device was returned only afterwards.
+    """
     for session_id in ctx.store.ids():
         stored = ctx.store.read(session_id) or {}
         same = stored.get("context") == ctx.client.context and stored.get("namespace") == ctx.client.namespace
-        young = ctx.clock() - float(stored.get("created_at") or 0) < ctx.policy.launch
-        if (
-            not same
-            or young
-            or stored.get("ended_at")
-            or session_id in present
-            or session_id in registry.live
-        ):
+        if not same or session_id in present or session_id in registry.live:
             continue
+        changes: dict[str, Any] = {"given_back": True}
+        if stored.get("ended_at"):
+            if stored.get("given_back") or (stored.get("ended") or {}).get("device_returned_at"):
+                continue
+        elif ctx.clock() - float(stored.get("created_at") or 0) < ctx.policy.launch:
+            continue
+        else:
+            code = reason("server-stopped")
+            changes |= {"ended": {"code": code.code, "message": code.message}, "ended_at": ctx.clock()}
         await _drop_secrets(ctx, stored)
-        code = reason("server-stopped")
-        ended = {"code": code.code, "message": code.message}
-        ctx.store.update(session_id, ended=ended, ended_at=ctx.clock())
+        ctx.store.update(session_id, **changes)
 
 
 async def _drop_secrets(ctx: Context, stored: Mapping[str, Any]) -> None:

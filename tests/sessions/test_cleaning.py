@@ -14,6 +14,17 @@ from tests.sessions.place import Place, end_of
 from tests.sessions.test_launch import H100, launched
 
 
+def _no_second_pod(real: Any) -> Any:
+    """Creations as ever, but a session's second pod is never made."""
+
+    async def create(client: Any, obj: Any, **options: Any) -> Any:
+        if obj["kind"] == "Pod" and obj["metadata"]["name"].endswith("-1"):
+            await asyncio.Event().wait()
+        return await real(client, obj, **options)
+
+    return create
+
+
 def die(service: Sessions) -> None:
     """End the service as kill -9 would, as far as the cluster sees."""
     service.close(keep=True)
@@ -180,14 +191,7 @@ def test_a_pod_that_ends_while_its_own_process_is_gone_is_given_back_soon(
 def test_the_secret_of_a_pod_that_was_never_made_goes_with_its_session(
     place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    real: Any = vars(making)["ensure_created"]
-
-    async def no_second_pod(client: Any, obj: Any, **options: Any) -> Any:
-        if obj["kind"] == "Pod" and obj["metadata"]["name"].endswith("-1"):
-            await asyncio.Event().wait()
-        return await real(client, obj, **options)
-
-    monkeypatch.setattr(making, "ensure_created", no_second_pod)
+    monkeypatch.setattr(making, "ensure_created", _no_second_pod(vars(making)["ensure_created"]))
     dead = place.service(keep_on_stop=True)
     session_id = launched(dead)
     dead.loop.call(dead.attach(session_id))
@@ -197,3 +201,58 @@ def test_the_secret_of_a_pod_that_was_never_made_goes_with_its_session(
     heir.loop.call(heir.stop(session_id))
     heir.loop.call(heir.ended(session_id), 20)
     assert place.empty()
+
+
+def test_a_kernel_that_joins_after_a_crash_meets_no_secret_of_one_that_was_never_made(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    dead = place.service(keep_on_stop=True)
+    session_id = launched(dead)
+    with monkeypatch.context() as patch:
+        patch.setattr(making, "ensure_created", _no_second_pod(vars(making)["ensure_created"]))
+        dead.loop.call(dead.attach(session_id))
+        place.cluster.wait(lambda: f"{session_id}-1-keys" in place.objects()["secrets"])
+        die(dead)
+    heir = place.service()
+    joined = heir.loop.call(heir.attach(session_id)).kernels[-1]
+    assert joined.pod == f"{session_id}-2"
+    heir.loop.call(heir.ready(session_id, joined.id), 30)
+    heir.loop.call(heir.stop(session_id))
+    heir.loop.call(heir.ended(session_id), 20)
+    assert place.empty()
+
+
+def test_the_secret_of_a_pod_that_was_never_made_goes_after_an_end_that_was_cut_short(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    dead = place.service(keep_on_stop=True)
+    session_id = launched(dead)
+    with monkeypatch.context() as patch:
+        patch.setattr(making, "ensure_created", _no_second_pod(vars(making)["ensure_created"]))
+        dead.loop.call(dead.attach(session_id))
+        place.cluster.wait(lambda: f"{session_id}-1-keys" in place.objects()["secrets"])
+    keeps_secrets(dead, monkeypatch)
+    monkeypatch.setattr("jupyter_dra.sessions.release._CREATE_PATIENCE", 0.1)
+    dead.loop.call(dead.stop(session_id))
+    place.cluster.wait(lambda: not place.objects()["pods"] and not place.objects()["claims"], deadline=20)
+    die(dead)
+    assert place.objects()["secrets"] == [f"{session_id}-1-keys"]
+    heir = place.service()
+    heir.loop.call(heir.reconcile(), 20)
+    assert place.empty()
+    [shown] = heir.loop.call(heir.list(ended=True))
+    assert shown.ended is not None
+    assert shown.ended.code == "stopped"
+
+
+def keeps_secrets(service: Sessions, monkeypatch: pytest.MonkeyPatch) -> None:
+    """From here on the cluster does not hear this service delete Secrets."""
+    client = service.loop.call(service.open())
+    real: Any = client.delete
+
+    async def deaf(kind: str, *args: Any, **options: Any) -> None:
+        if kind == "Secret":
+            await asyncio.Event().wait()
+        await real(kind, *args, **options)
+
+    monkeypatch.setattr(client, "delete", deaf)
