@@ -101,14 +101,7 @@ def _check_capacity(
     shared = [sample for sample in devices if sample.device.get("allowMultipleAllocations") is True]
     if world.real and shared and len(shared) == len(devices):
         if not wanted and not any(_has_default(sample) for sample in shared):
-            yield subject.finding(
-                "share-whole",
-                HINT,
-                "The devices can be shared, but no amount is asked for: the claim takes a whole one.",
-                steps,
-                why="Without a request and without a driver default, all of the capacity is consumed.",
-                fix="Say how much: capacity.requests.memory. It is an accounting figure unless the driver enforces it.",
-            )
+            yield _taken_whole(subject, steps, wish, world, shared)
         elif wanted:
             yield subject.finding(
                 "share-accounting",
@@ -116,6 +109,38 @@ def _check_capacity(
                 "The amount is accounted for by the scheduler; only some drivers enforce it.",
                 (*steps, "capacity"),
             )
+
+
+def _taken_whole(
+    subject: Subject, steps: Steps, wish: Mapping[str, Any], world: World, shared: list[Sample]
+) -> Finding:
+    name, count = str(wish.get("deviceClassName")), wish.get("count")
+    before = world.taken_whole[name]
+    world.taken_whole[name] += count if isinstance(count, int) else 1
+    known = sum(sample.count for sample in shared)
+    amounts = {_amounts(sample) for sample in shared}
+    what = f"all of one ({amounts.pop()})" if len(amounts) == 1 else "a whole one"
+    why = "Without a request and without a driver default, all of the capacity is consumed."
+    if before and world.taken_whole[name] > known:
+        devices = "1 device" if known == 1 else f"{known} devices"
+        why += f" There is {devices} of this kind; the claims before this one leave nothing of it, so it has to wait."
+    return subject.finding(
+        "share-whole",
+        HINT,
+        f"The devices can be shared, but no amount is asked for: the claim takes {what}.",
+        steps,
+        why=why,
+        fix="Say how much: capacity.requests.memory. It is an accounting figure unless the driver enforces it.",
+    )
+
+
+def _amounts(sample: Sample) -> str:
+    """What a device has to share, in the driver's words: ``24Gi memory``."""
+    capacity = sample.device.get("capacity") or {}
+    return ", ".join(
+        f"{dig(entry, ()).get('value')} {str(key).rpartition('/')[2]}"
+        for key, entry in sorted(capacity.items())
+    )
 
 
 def _has_default(sample: Sample) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -57,7 +58,8 @@ class World:
     ``complete`` that an inventory was given, so that what is missing in it is missing on the cluster.
 
     ``allowance`` bounds what all selectors together may take on the devices, ``texts`` is how long those that were
-    looked at may be together; ``cut_short`` says that one of both was too little.
+    looked at may be together; ``cut_short`` says that one of both was too little. ``taken_whole``
+    counts the shareable devices that claims of a class take for themselves.
     """
 
     samples: list[Sample] = field(default_factory=list)
@@ -72,6 +74,7 @@ class World:
     allowance: Allowance = field(default_factory=lambda: Allowance(MOST_NODES))
     texts: int = CEL_QUESTION_MAX
     cut_short: bool = False
+    taken_whole: Counter[str] = field(default_factory=Counter)
     _seen: set[str] = field(default_factory=set)
     _covered: dict[str, list[Sample]] = field(default_factory=dict)
 

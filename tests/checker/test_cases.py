@@ -148,7 +148,10 @@ def test_an_amount_of_a_share_is_said_to_be_accounting() -> None:
 
 def test_a_shareable_device_without_an_amount_is_taken_whole() -> None:
     result = case("share-without-amount")
-    assert len(found(result, "share-whole")) == 2
+    first, second = found(result, "share-whole")
+    assert "takes all of one (24Gi memory)" in first.message
+    assert "leave nothing" not in str(first.why)
+    assert "1 device of this kind; the claims before this one leave nothing" in str(second.why)
     assert result.clean
     assert result.count("warning") == 0
 
