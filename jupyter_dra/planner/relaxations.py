@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from jupyter_dra.allocator import DeviceKind
@@ -29,9 +29,12 @@ _TRIES = {"less-memory": 4, "more-kinds": 4, "fewer-devices": 3, "other-tier": 4
 
 @dataclass(frozen=True, slots=True)
 class _Change:
+    """``params`` name what the change is about, for faces with words of their own."""
+
     code: str
     change: dict[str, Any]
     message: str
+    params: dict[str, Any] = field(default_factory=dict)
 
 
 def relaxations(
@@ -70,6 +73,7 @@ def relaxations(
             {
                 "code": change.code,
                 "change": change.change,
+                "params": change.params,
                 "verdict": "fits" if sure else "unknown",
                 "free": free,
                 "message": change.message,
@@ -142,6 +146,7 @@ def _own_sessions(inventory: Inventory, judgement: Judgement, namespace: str) ->
                 {
                     "code": "join-session",
                     "change": {"session": session, "claim": metadata.get("name")},
+                    "params": {},
                     "verdict": "fits",
                     "free": 0,
                     "message": f"Join your session {session}",
@@ -157,7 +162,8 @@ def _without_companions(requirement: Requirement) -> Iterator[_Change]:
         change: dict[str, Any] = {"near": left or None}
         if not left and requirement.count == 1:
             change["align"] = None
-        yield _Change("drop-near", change, f"Without the {companion.tier or 'companion'}")
+        params = {"partner": companion.tier} if companion.tier else {}
+        yield _Change("drop-near", change, f"Without the {companion.tier or 'companion'}", params)
     if requirement.align and not requirement.near:
         yield _Change(
             "drop-near", {"align": None}, f"Without the same {requirement.align.rpartition('/')[2]}"
@@ -192,23 +198,27 @@ def _more_kinds(inventory: Inventory, requirement: Requirement, lines: Sequence[
         for fact in _distinct(_facts(inventory, line)):
             if name == "architecture" and requirement.architecture and fact.architecture:
                 values = [*requirement.architecture, fact.architecture]
-                yield _Change("more-kinds", {"architecture": values}, f"Also accept {fact.label}")
+                yield _also({"architecture": values}, fact.label)
             elif name == "product" and requirement.product and fact.product:
                 values = [*requirement.product, fact.product]
-                yield _Change("more-kinds", {"product": values}, f"Also accept {fact.label}")
+                yield _also({"product": values}, fact.label)
         if name in ("compute_capability", "driver_version"):
             yield _Change("more-kinds", {name: None}, f"Any {name.replace('_', ' ')}")
         elif requirement.where and line.term.text and not line.term.of_class:
             for text in requirement.where:
                 if line.term.text in text:
                     left = [one for one in requirement.where if one != text]
-                    message = _value_advice(inventory, line) or "Without one of your conditions"
-                    yield _Change("more-kinds", {"where": left or None}, message)
+                    yield _also(
+                        {"where": left or None}, *sorted({f.label for f in _facts(inventory, line)})[:3]
+                    )
 
 
-def _value_advice(inventory: Inventory, line: Line) -> str | None:
-    products = sorted({fact.label for fact in _facts(inventory, line)})
-    return f"Also accept {', '.join(products[:3])}" if products else None
+def _also(change: dict[str, Any], *labels: str) -> _Change:
+    """Devices that a condition leaves out; without labels, the condition is named by nothing but itself."""
+    if not labels:
+        return _Change("more-kinds", change, "Without one of your conditions")
+    named = ", ".join(labels)
+    return _Change("more-kinds", change, f"Also accept {named}", {"label": named})
 
 
 def _fewer_devices(requirement: Requirement, judgement: Judgement) -> Iterator[_Change]:
@@ -281,7 +291,7 @@ def _tolerations(requirement: Requirement, lines: Sequence[Line]) -> Iterator[_C
         accepted = [{"key": taint.key, "operator": "Exists", "effect": taint.effect} for taint in taints]
         names = ", ".join(taint.key.rpartition("/")[2] for taint in taints)
         change = {"tolerate": [*map(dict, requirement.tolerate), *accepted]}
-        yield _Change("tolerate", change, f"Accept devices marked {names}")
+        yield _Change("tolerate", change, f"Accept devices marked {names}", {"reason": names})
 
 
 def _facts(inventory: Inventory, line: Line) -> list[DeviceFacts]:

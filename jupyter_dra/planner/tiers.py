@@ -262,7 +262,7 @@ def _words(inventory: Inventory, class_name: str, tier: Json | None) -> dict[str
         "description": tier.get("description") or notes.get(labels.DESCRIPTION),
         "hidden": bool(hidden),
         "price": _price(tier.get("price_per_hour") or notes.get(labels.PRICE_PER_HOUR)),
-        "defaults": {**_json(notes.get(labels.DEFAULTS)), **(tier.get("defaults") or {})},
+        "defaults": _defaults({**_json(notes.get(labels.DEFAULTS)), **(tier.get("defaults") or {})}),
         "limits": {
             "lease_seconds": _seconds(limits.get("lease")),
             "idle_seconds": _seconds(limits.get("idle")),
@@ -281,6 +281,17 @@ def _json(text: object) -> dict[str, Any]:
     except ValueError:
         return {}
     return found if isinstance(found, dict) else {}
+
+
+def _defaults(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Fields of a requirement in its own spelling; what is none of them is left out (doctor tells)."""
+    found: dict[str, Any] = {}
+    for name, value in given.items():
+        try:
+            found |= Requirement.from_dict({name: value}).as_dict()
+        except RequirementError:
+            continue
+    return found
 
 
 def _price(text: object) -> dict[str, str] | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import sys
 import time
@@ -38,6 +39,13 @@ _STATES = {
     "forbidden": "forbidden",
     "too-old": "too-old",
 }
+
+
+def _choices(current: str | None) -> list[dict[str, Any]]:
+    """The clusters one may talk to, and which it is; raises DRAError for kubeconfig files that cannot be read."""
+    from ..cluster import contexts
+
+    return [{**row, "current": row["name"] == current} for row in contexts()]
 
 
 class Board:
@@ -195,7 +203,6 @@ class Board:
 
     async def status(self) -> dict[str, Any]:
         """The Status document; never raises for a cluster that is absent, unreachable, old or closed to us."""
-        from ..cluster import contexts
         from .offers import offers_of
 
         state, message, next_step = "ready", None, None
@@ -203,10 +210,11 @@ class Board:
         about: dict[str, Any] = {"cluster": None, "namespace": None, "server_version": None, "as_of": None}
         rights: dict[str, bool] = {}
         simulated = False
-        revision = None
+        revision, current = None, self._context
         local = asyncio.ensure_future(self.local_status())
         try:
             about = await self.sessions.context()
+            current = (await self.sessions.open()).context
             rights = await self.sessions.rights()
             state, simulated, params = await self._inventory_state(rights)
             revision, _ = await self.revision()
@@ -214,7 +222,7 @@ class Board:
             state = _STATES.get(error.code, "unreachable")
             message, next_step, params = error.message, error.next_step, dict(error.params)
         try:
-            known = contexts()
+            known = _choices(current)
         except DRAError as error:
             known, message = [], message or error.message
         self._tell_state(state, about)
@@ -253,21 +261,14 @@ class Board:
 
     async def contexts(self) -> dict[str, Any]:
         """The ContextList document."""
-        from ..cluster import contexts
-
-        current = None
-        try:
-            client = await self.sessions.open()
-            current = client.context
-        except ClusterError:
-            current = self._context
-        return {"kind": "ContextList", "version": 1, "current": current, "contexts": contexts()}
+        current = self._context
+        with contextlib.suppress(ClusterError):
+            current = (await self.sessions.open()).context
+        return {"kind": "ContextList", "version": 1, "current": current, "contexts": _choices(current)}
 
     async def use_context(self, name: str) -> dict[str, Any]:
         """Talk to another of the listed clusters; answers with the new Status."""
-        from ..cluster import contexts
-
-        known = [row["name"] for row in contexts()]
+        known = [row["name"] for row in _choices(None)]
         if name not in known:
             raise InputError(
                 f"There is no context {name[:60]!r}.",

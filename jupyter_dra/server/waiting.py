@@ -75,9 +75,11 @@ def _judged(inventory: Inventory, claim: Json) -> dict[str, Any]:
 
 
 def _recorded(text: str | None) -> dict[str, Any] | None:
-    """The recorded requirement; it is a stranger's text, so only a plain object counts."""
+    """The recorded requirement; it is a stranger's text, so what is none counts for nothing."""
+    from ..claims import Requirement
+
     try:
         loaded = json.loads(text) if text and len(text) < 16384 else None
-    except (ValueError, RecursionError):
+        return None if loaded is None else Requirement.from_dict(loaded).as_dict()
+    except (TypeError, ValueError, RecursionError, DRAError):
         return None
-    return loaded if isinstance(loaded, dict) else None

@@ -15,6 +15,8 @@ from tornado.httpclient import HTTPClientError, HTTPResponse
 from tests.backends import Backend
 from tests.localcluster_fixture import LocalCluster
 
+from .answers import assert_answer_conforms
+
 
 class Answer:
     """Status, headers and JSON of one request; errors are answers too."""
@@ -54,7 +56,7 @@ def own_data_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def fetch(jp_fetch: Any, jp_serverapp: Any, jp_asyncio_loop: asyncio.AbstractEventLoop) -> Iterator[Fetch]:
-    """``await fetch("POST", "plan", body={…})`` below ``jupyter-dra``."""
+    """``await fetch("POST", "plan", body={…})`` below ``jupyter-dra``; every answer must be as it is described."""
 
     async def do(method: str, path: str, body: Any = None, **options: Any) -> Answer:
         if method in ("POST", "PUT", "PATCH"):
@@ -62,11 +64,14 @@ def fetch(jp_fetch: Any, jp_serverapp: Any, jp_asyncio_loop: asyncio.AbstractEve
             options.setdefault("headers", {"Content-Type": "application/json"})
         options.setdefault("request_timeout", 30)
         try:
-            return Answer(await jp_fetch("jupyter-dra", *path.split("/"), method=method, **options))
+            answer = Answer(await jp_fetch("jupyter-dra", *path.split("/"), method=method, **options))
         except HTTPClientError as error:
             if error.response is None:
                 raise
-            return Answer(error.response)
+            answer = Answer(error.response)
+        if "json" in answer.headers.get("Content-Type", "") and "Content-Encoding" not in answer.headers:
+            assert_answer_conforms(method, path, answer.status, answer.json)
+        return answer
 
     yield do
     board = jp_serverapp.web_app.settings["jupyter_dra_board"]

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from jupyter_server.auth import Authorizer, User
 
+from jupyter_dra import server
 from jupyter_dra.model import codes
 from jupyter_dra.server.bodies import document, validated
 from jupyter_dra.server.routes import PREFIX, ROUTES
@@ -43,15 +44,16 @@ def test_openapi_and_the_live_handlers_name_the_same_routes() -> None:
 def test_the_description_is_valid_openapi() -> None:
     from openapi_spec_validator import validate
 
-    validate(document())
+    validate(document(), base_uri=(Path(server.__file__).parent / "openapi.yaml").as_uri())
 
 
 def test_codes_of_the_description_are_those_of_the_one_list() -> None:
     schemas = document()["components"]["schemas"]
-    assert tuple(schemas["Plan"]["properties"]["verdict"]["enum"]) == codes.VERDICTS
-    assert tuple(schemas["Status"]["properties"]["state"]["enum"]) == codes.STATUS_STATES
-    assert tuple(schemas["Session"]["properties"]["state"]["enum"]) == tuple(codes.STATES)
-    assert tuple(schemas["Tier"]["properties"]["device_kind"]["enum"]) == codes.DEVICE_KINDS
+    assert tuple(schemas["Verdict"]["enum"]) == codes.VERDICTS
+    assert tuple(schemas["StatusState"]["enum"]) == codes.STATUS_STATES
+    assert tuple(schemas["SessionState"]["enum"]) == tuple(codes.STATES)
+    assert tuple(schemas["DeviceKind"]["enum"]) == codes.DEVICE_KINDS
+    assert tuple(schemas["DeviceState"]["enum"]) == codes.DEVICE_STATES
 
 
 @pytest.mark.threat("T08")

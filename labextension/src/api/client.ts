@@ -9,10 +9,10 @@ import type {
   CompactDeviceList,
   DeviceList,
   DoctorReport,
-  LaunchRequest,
+  SessionCreate,
   Plan,
-  PodChange,
-  ProblemBody,
+  KernelRestart,
+  Problem as ProblemBody,
   Requirement,
   Session,
   SessionList,
@@ -25,7 +25,7 @@ import type {
 export class Problem extends Error {
   constructor(
     readonly status: number,
-    readonly body: ProblemBody
+    readonly body: Partial<ProblemBody>
   ) {
     super(body.detail || body.message || body.title || `HTTP ${status}`);
     this.name = 'Problem';
@@ -107,7 +107,7 @@ export class DRAClient {
     return this._json('GET', `sessions/${encodeURIComponent(id)}`, undefined, options);
   }
 
-  launch(request: LaunchRequest): Promise<Session> {
+  launch(request: SessionCreate): Promise<Session> {
     return this._json('POST', 'sessions', request);
   }
 
@@ -147,7 +147,7 @@ export class DRAClient {
   }
 
   /** Restarts a kernel in place; with a change, in another pod on the same device. */
-  restartKernel(id: string, kernel: string, change: PodChange = {}): Promise<Session> {
+  restartKernel(id: string, kernel: string, change: KernelRestart = {}): Promise<Session> {
     const path = `sessions/${encodeURIComponent(id)}/kernels/${encodeURIComponent(kernel)}/restart`;
     return this._json('POST', path, change);
   }
@@ -201,10 +201,10 @@ export class DRAClient {
   private readonly _unreachable = new Signal<this, void>(this);
 }
 
-async function readProblem(response: Response): Promise<ProblemBody> {
+async function readProblem(response: Response): Promise<Partial<ProblemBody>> {
   try {
     const body: unknown = await response.json();
-    return typeof body === 'object' && body !== null ? (body as ProblemBody) : {};
+    return typeof body === 'object' && body !== null ? (body as Partial<ProblemBody>) : {};
   } catch {
     return { title: response.statusText };
   }

@@ -6,17 +6,17 @@ import type { Session } from '../api/types';
 import type { Card } from '../model/card';
 import type { CardNews } from '../model/cardnews';
 import type { WayAgain } from '../format/again';
-import { cutMiddle, fill, plain } from '../format/text';
+import { cutMiddle, fill, plain, sessionName } from '../format/text';
 import { Button } from './controls';
 import { CompactCard, DeviceCard, type CardAction, type DeviceCardProps } from './devicecard';
-import { EndedOutput, sessionOfCard } from './endedcard';
+import { EndedOutput, endOfCard } from './endedcard';
 import { Glyph } from './glyph';
 import { useSpeech } from './speech';
 
 /** What a card's buttons ask for; each of them asks the person before anything is spent or lost. */
 export interface CardActions {
   act: (action: CardAction, session: string) => void;
-  again: (session: Session, way: WayAgain) => void;
+  again: (ended: Pick<Session, 'requirement'>, way: WayAgain) => void;
   log: (session: Session) => void;
   useHere: (session: Session) => void;
   getDevice: () => void;
@@ -85,7 +85,7 @@ function SessionsCard(props: CardProps): ReactElement {
 }
 
 function nameOf(id: string, news: CardNews): Card['session'] {
-  const name = news.session?.name ?? id.replace(/-[a-z0-9]{5}$/, '');
+  const name = news.session?.name ?? sessionName(id);
   return { id, name, activity: null, state: null, kernel: null };
 }
 
@@ -130,14 +130,16 @@ function NoneCard({ card, news, actions }: CardProps): ReactElement {
 }
 
 function EndedCard({ card, news, actions }: CardProps): ReactElement {
-  const session = news.session?.state === 'ended' ? news.session : sessionOfCard(card);
+  const known = news.session;
+  const session = known?.state === 'ended' ? known : endOfCard(card);
+  const id = known?.id ?? card.session?.id ?? '';
   return (
     <EndedOutput
       session={session}
       freeNow={news.freeNow}
       onAgain={actions && (way => actions.again(session, way))}
-      onDetails={actions && (() => actions.act('describe', session.id))}
-      onLog={actions && news.session ? () => actions.log(session) : null}
+      onDetails={actions && (() => actions.act('describe', id))}
+      onLog={actions && known ? () => actions.log(known) : null}
     />
   );
 }

@@ -134,7 +134,7 @@ function Holders({ holders, more }: { holders: readonly HolderView[]; more: numb
   return (
     <ul className="dra-Holders">
       {holders.map((item, index) => {
-        const unseen = item.holder.who === 'hidden' || item.holder.who === 'unknown';
+        const unseen = item.holder.who === 'hidden';
         const state = item.holder.who === 'you' ? 'yours' : unseen ? 'hidden' : 'taken';
         return (
           <li key={index}>

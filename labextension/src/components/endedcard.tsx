@@ -2,17 +2,16 @@
 
 import type { ReactElement } from 'react';
 
-import type { Session } from '../api/types';
 import type { Card } from '../model/card';
 import { waysAgain, type WayAgain } from '../format/again';
-import { endWords, isFault } from '../format/ends';
+import { endWords, isFault, type EndedSession } from '../format/ends';
 import { Button } from './controls';
 import { Icon } from './icons';
 import { useSpeech } from './speech';
 
 export interface EndedCardProps {
   /** As the server knows it, or as far as the card tells it. */
-  session: Session;
+  session: EndedSession;
   /** A device like it is free. */
   freeNow: boolean;
   /** Null in front ends where nothing can be pressed. */
@@ -21,22 +20,12 @@ export interface EndedCardProps {
   onLog: (() => void) | null;
 }
 
-/** A session made of what a saved card says: enough for the words of its end. */
-export function sessionOfCard(card: Card): Session {
-  const { ended, session } = card;
+/** What a saved card says of the end of its session. */
+export function endOfCard({ ended, devices }: Card): EndedSession {
   return {
-    id: session?.id ?? '',
-    name: session?.name ?? '',
     state: 'ended',
-    activity: null,
-    revision: 0,
-    mine: true,
-    user: null,
-    server: null,
-    namespace: null,
-    requirement: null,
-    claim: null,
-    devices: card.devices.slice(0, 1).map(device => ({
+    requirement: {},
+    devices: devices.slice(0, 1).map(device => ({
       request: '',
       driver: device.driver ?? '',
       pool: '',
@@ -44,14 +33,14 @@ export function sessionOfCard(card: Card): Session {
       node: device.node,
       label: device.label,
       share: null,
-      predicted: null
+      predicted: null,
+      device_kind: null,
+      profile: null,
+      memory_published: null,
+      choice: null,
+      conditions: []
     })),
-    kernels: [],
-    steps: [],
-    wait: null,
     lease: null,
-    usage: null,
-    price: null,
     created_at: '',
     ready_at: '',
     ended: {
@@ -59,12 +48,12 @@ export function sessionOfCard(card: Card): Session {
       code: ended?.code ?? 'exited',
       exit_code: ended?.exitCode ?? null,
       by: null,
-      message: ended?.message ?? null,
+      message: ended?.message ?? '',
+      next: null,
       params: ended?.params ?? {},
       device_returned_at: null
     },
-    orphan: false,
-    simulated: false
+    right_size: null
   };
 }
 

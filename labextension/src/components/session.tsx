@@ -6,15 +6,7 @@ import type { Session } from '../api/types';
 import type { Warning } from '../model/sessions';
 import { clock, duration, runningClock } from '../format/durations';
 import { percent } from '../format/numbers';
-import {
-  costWords,
-  devicesLine,
-  givingBackWords,
-  kernelState,
-  missingWords,
-  profileOf,
-  queueWords
-} from '../format/sessions';
+import { costWords, devicesLine, givingBackWords, kernelState, missingWords, queueWords } from '../format/sessions';
 import { used, usedOf } from '../format/sizes';
 import type { Speech } from '../format/speech';
 import { readyWords, stepViews } from '../format/steps';
@@ -104,7 +96,7 @@ export function CardHead(props: {
   const { session, badge: state, subtitle } = props;
   const { trans } = useSpeech();
   const device = session.devices[0];
-  const kind = device && profileOf(device) ? 'part' : (device?.device_kind ?? 'gpu');
+  const kind = device?.profile ? 'part' : (device?.device_kind ?? 'gpu');
   const drawn =
     session.state === 'waiting'
       ? 'hidden'

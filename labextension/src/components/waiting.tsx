@@ -16,7 +16,7 @@ export interface WaitingRow {
   readonly request: string;
   readonly group: string;
   readonly why: string;
-  readonly since: string;
+  readonly since: string | null;
   readonly requirement: Requirement | null;
 }
 
@@ -42,7 +42,9 @@ export function WaitingView(props: {
   const [open, setOpen] = useState<string | null>(null);
   const number = (group: string): number => props.rows.filter(row => row.group === group).length;
   const rank = (group: string): number => (ORDER.indexOf(group) + ORDER.length + 1) % (ORDER.length + 1);
-  const sorted = [...props.rows].sort((a, b) => rank(a.group) - rank(b.group) || a.since.localeCompare(b.since));
+  const sorted = [...props.rows].sort(
+    (a, b) => rank(a.group) - rank(b.group) || (a.since ?? '').localeCompare(b.since ?? '')
+  );
   const shown = all ? sorted : sorted.slice(0, FEW);
   const groups = [
     [number('never'), trans.__('cannot ever start')],
@@ -76,7 +78,7 @@ export function WaitingView(props: {
                 <Name text={row.claim} /> <span className="dra-mod-quiet">{row.request}</span>
               </button>
               <span className="dra-Waiting-since">
-                {duration(speech, Math.floor((props.now - Date.parse(row.since)) / 1000))}
+                {row.since && duration(speech, Math.floor((props.now - Date.parse(row.since)) / 1000))}
               </span>
               <span className="dra-Waiting-why dra-mod-quiet">{row.why}</span>
               {open === row.key && row.requirement && (

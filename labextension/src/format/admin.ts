@@ -32,8 +32,8 @@ export function copyForAdmin(speech: Speech, status: Status | null, plan: Plan |
   ];
   if (plan) {
     lines.push(fill(trans.__('Verdict: {verdict}'), { verdict: verdictName(speech, plan) }));
-    const template = trans._n('Of {n} device:', 'Of {n} devices:', plan.counts.devices);
-    lines.push(fill(template, { n: count(speech, plan.counts.devices) }));
+    const devices = plan.counts.devices ?? 0;
+    lines.push(fill(trans._n('Of {n} device:', 'Of {n} devices:', devices), { n: count(speech, devices) }));
     for (const reason of plan.reasons) {
       const { main, sub } = reasonLine(speech, reason);
       lines.push(`  ${count(speech, reason.devices)} ${main}${sub ? ` (${sub})` : ''}`);

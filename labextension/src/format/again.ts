@@ -1,8 +1,8 @@
 /** How an ended session can be started again, the most helpful way first, in words and as a change of its request. */
 
-import type { Requirement, Session } from '../api/types';
+import type { Requirement } from '../api/types';
 import { parseDuration, wireDuration } from './durations';
-import { endedEarly } from './ends';
+import { endedEarly, type EndedSession } from './ends';
 import { parseSize } from './sizes';
 import type { Speech } from './speech';
 import { fill } from './text';
@@ -24,7 +24,7 @@ function doubled(memory: string | undefined): { wire: string; label: string } | 
   return gib ? { wire: `${gib}Gi`, label: `${gib} GiB` } : null;
 }
 
-export function waysAgain(speech: Speech, session: Session): WayAgain[] {
+export function waysAgain(speech: Speech, session: EndedSession): WayAgain[] {
   const { trans } = speech;
   const { requirement } = session;
   const code = session.ended?.code;

@@ -5,11 +5,23 @@ import { count, nameList } from './numbers';
 import { record, text } from './params';
 import { sizeLabel } from './sizes';
 import type { Speech } from './speech';
-import { fill } from './text';
+import { fill, sessionName } from './text';
 
 function changed(change: Params, key: string): string[] {
   const value = change[key];
   return Array.isArray(value) ? value.map(String) : value === undefined || value === null ? [] : [String(value)];
+}
+
+/** A condition that is dropped. */
+function withoutWords(speech: Speech, change: Params): string {
+  const { trans } = speech;
+  if ('max_vram' in change) {
+    return trans.__('Also accept larger ones');
+  }
+  if ('compute_capability' in change) {
+    return trans.__('Any compute capability');
+  }
+  return 'driver_version' in change ? trans.__('Any driver version') : trans.__('Without one of your conditions');
 }
 
 /** A change the planner offers, as its button says it. */
@@ -21,14 +33,14 @@ export function changeWords(
 ): string {
   const { trans } = speech;
   const { change } = relaxation;
-  const params = relaxation.params ?? {};
+  const { params } = relaxation;
   switch (relaxation.code) {
     case 'join-session':
-      return fill(trans.__('Join your session {session}'), {
-        session: text(params, 'name') || text(change, 'session')
-      });
+      return fill(trans.__('Join your session {session}'), { session: sessionName(text(change, 'session')) });
     case 'drop-near':
-      return fill(trans.__('Without the {partner}'), { partner: text(params, 'partner') || trans.__('network card') });
+      return fill(trans.__('Without the {partner}'), {
+        partner: tierName(text(params, 'partner')) || trans.__('network card')
+      });
     case 'drop-spread':
       return trans.__('Without spreading');
     case 'less-memory': {
@@ -43,7 +55,7 @@ export function changeWords(
       );
       const added = changed(change, key).filter(name => !before.has(name));
       const what = label || nameList(speech, added);
-      return what ? fill(trans.__('Also accept {device}'), { device: what }) : relaxation.message;
+      return what ? fill(trans.__('Also accept {device}'), { device: what }) : withoutWords(speech, change);
     }
     case 'fewer-devices': {
       const fewer = Number(change['count'] ?? 1);

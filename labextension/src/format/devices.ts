@@ -4,7 +4,7 @@ import type { Device, Holder } from '../api/types';
 import { clock, duration } from './durations';
 import { count } from './numbers';
 import type { Speech } from './speech';
-import { fill, plain } from './text';
+import { fill, plain, sessionName } from './text';
 
 export function stateWords(speech: Speech, device: Device): string {
   const { trans } = speech;
@@ -30,8 +30,8 @@ export function stateWords(speech: Speech, device: Device): string {
   }
 }
 
-function sessionName(holder: Holder): string {
-  return (holder.session ?? holder.claim ?? '').replace(/-[a-z0-9]{5}$/, '');
+function ownName(holder: Holder): string {
+  return sessionName(holder.session ?? holder.claim ?? '');
 }
 
 export function heldBy(speech: Speech, device: Device): string {
@@ -43,7 +43,7 @@ export function heldBy(speech: Speech, device: Device): string {
       : stateWords(speech, device);
   }
   if (holder.who === 'you') {
-    return fill(trans.__('you, {session}'), { session: sessionName(holder) });
+    return fill(trans.__('you, {session}'), { session: ownName(holder) });
   }
   const first = holder.user ?? [holder.namespace, holder.claim].filter(Boolean).join(' / ');
   const name = plain(first) || trans.__('not visible');
@@ -54,7 +54,7 @@ export function heldBy(speech: Speech, device: Device): string {
 /** "gpu-3, H100 80 GB, yours, bert-train": a cell's name for screen readers. */
 export function cellName(speech: Speech, device: Device): string {
   const [holder] = device.holders;
-  const who = holder ? (holder.who === 'you' ? sessionName(holder) : (holder.user ?? holder.namespace ?? '')) : '';
+  const who = holder ? (holder.who === 'you' ? ownName(holder) : (holder.user ?? holder.namespace ?? '')) : '';
   return [device.name, device.label ?? device.product ?? '', stateWords(speech, device), who]
     .filter(Boolean)
     .map(plain)
@@ -93,7 +93,7 @@ export function deviceTip(speech: Speech, device: Device, now: number): Tip {
     ].filter(Boolean);
     const name =
       holder.who === 'you'
-        ? fill(trans.__('you, {session}'), { session: sessionName(holder) })
+        ? fill(trans.__('you, {session}'), { session: ownName(holder) })
         : plain(holder.user ?? holder.namespace ?? trans.__('not visible'));
     lines.push([name, ...facts].join(' · '));
   }

@@ -29,8 +29,14 @@ export function isFault(ended: Pick<Ended, 'code' | 'exit_code'>): boolean {
   return !BY_RULE.has(ended.code) && !(ended.code === 'exited' && ended.exit_code === 0);
 }
 
+/** What the words of an end need: a session, or as much of it as a saved card tells. */
+export type EndedSession = Pick<
+  Session,
+  'state' | 'requirement' | 'devices' | 'lease' | 'created_at' | 'ready_at' | 'ended' | 'right_size'
+>;
+
 /** Ended before it ever ran. */
-export function endedEarly(session: Session): boolean {
+export function endedEarly(session: EndedSession): boolean {
   return session.state === 'ended' && session.ready_at === null;
 }
 
@@ -92,7 +98,7 @@ function earlyReason(speech: Speech, ended: Ended): string | null {
         : fill(trans.__('The tier {tier} does not exist.'), values);
     }
     case 'prepare-failed': {
-      const values = { device: text(params, 'device'), text: text(params, 'text') || (ended.message ?? '') };
+      const values = { device: text(params, 'device'), text: text(params, 'text') || ended.message };
       return fill(trans.__('The driver could not prepare {device}: {text}.'), values);
     }
     case 'cancelled':
@@ -109,7 +115,7 @@ function earlyReason(speech: Speech, ended: Ended): string | null {
   }
 }
 
-function laterReason(speech: Speech, session: Session, ended: Ended): string | null {
+function laterReason(speech: Speech, session: EndedSession, ended: Ended): string | null {
   const { trans } = speech;
   const { params } = ended;
   const device = session.devices[0];
@@ -191,7 +197,7 @@ function laterReason(speech: Speech, session: Session, ended: Ended): string | n
   }
 }
 
-function endHead(speech: Speech, session: Session, ended: Ended): string {
+function endHead(speech: Speech, session: EndedSession, ended: Ended): string {
   const { trans } = speech;
   switch (ended.code) {
     case 'out-of-memory':
@@ -227,18 +233,18 @@ function endHead(speech: Speech, session: Session, ended: Ended): string {
  *
  * `freeNow`: a device of its tier is free as far as is known.
  */
-export function endWords(speech: Speech, session: Session, freeNow = false): EndWords {
+export function endWords(speech: Speech, session: EndedSession, freeNow = false): EndWords {
   const { trans } = speech;
   const { ended } = session;
   if (!ended) {
     return { head: trans.__('The session ended'), body: '', fault: false };
   }
   if (endedEarly(session)) {
-    const reason = earlyReason(speech, ended) ?? ended.message ?? endShort(speech, ended);
+    const reason = earlyReason(speech, ended) ?? (ended.message || endShort(speech, ended));
     const advice = ended.code === 'image' ? trans.__('Check its name. Everything was given back.') : null;
     return { head: reason, body: advice ?? trans.__('Everything was given back.'), fault: isFault(ended) };
   }
-  const reason = laterReason(speech, session, ended) ?? ended.message ?? '';
+  const reason = laterReason(speech, session, ended) ?? ended.message;
   const returned = ended.device_returned_at
     ? fill(trans.__('Variables are gone; the notebook is kept. The device was given back at {time}.'), {
         time: clock(speech, ended.device_returned_at, Date.parse(ended.device_returned_at))

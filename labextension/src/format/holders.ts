@@ -5,10 +5,13 @@ import { clock, duration } from './durations';
 import { count, nameList } from './numbers';
 import type { Line } from './reasons';
 import type { Speech } from './speech';
-import { fill } from './text';
+import { fill, sessionName } from './text';
+
+/** A holder, with the session's name where the page knows it. */
+export type NamedHolder = Holder & { readonly name?: string };
 
 /** Who holds devices, with the one fact that matters next. */
-export function holderWords(speech: Speech, holder: Holder, now: number): Line {
+export function holderWords(speech: Speech, holder: NamedHolder, now: number): Line {
   const { trans } = speech;
   const n = holder.devices ?? 1;
   const devices = count(speech, n);
@@ -28,14 +31,14 @@ export function holderWords(speech: Speech, holder: Holder, now: number): Line {
   }
   const sub = facts.length ? facts.join(' · ') : null;
   if (holder.who === 'you') {
-    const name = holder.name ?? holder.session?.replace(/-[a-z0-9]{5}$/, '') ?? holder.claim ?? '';
+    const name = holder.name ?? (holder.session ? sessionName(holder.session) : (holder.claim ?? ''));
     return { main: fill(trans.__('You · {session}'), { session: name }), sub };
   }
   if (holder.user) {
     const template = trans._n('{user} · {n} device', '{user} · {n} devices', n);
     return { main: fill(template, { user: holder.user, n: devices }), sub };
   }
-  if (holder.who !== 'hidden' && holder.who !== 'unknown' && holder.namespace) {
+  if (holder.who !== 'hidden' && holder.namespace) {
     const template = trans._n('namespace {namespace} · {n} device', 'namespace {namespace} · {n} devices', n);
     return { main: fill(template, { namespace: holder.namespace, n: devices }), sub };
   }

@@ -8,24 +8,20 @@ import { parseSize, sizeLabel } from './sizes';
 import type { Speech } from './speech';
 import { fill, plain } from './text';
 
-/** The name of a fixed part; null for a whole device. */
-export function profileOf(device: SessionDevice): string | null {
-  return device.profile ?? device.share?.profile ?? null;
-}
-
 /** "H100 80 GB", "A100 40 GB, part 2g.10gb". */
 export function deviceLabel(speech: Speech, device: SessionDevice): string {
   const label = device.label ?? device.device;
-  const profile = profileOf(device);
+  const { profile } = device;
   return profile ? fill(speech.trans.__('{device}, part {profile}'), { device: label, profile }) : label;
 }
 
 /** Messages 33 to 38: what stands between the ones on a device. */
 export function sharingWords(speech: Speech, session: Session): string {
   const { trans } = speech;
-  const share = session.devices[0]?.share ?? session.requirement?.share;
+  const [device] = session.devices;
+  const { share } = session.requirement;
   const notebooks = session.kernels.length;
-  if (share?.profile || (session.devices[0] && profileOf(session.devices[0]))) {
+  if (share?.profile || device?.profile) {
     return trans.__('A fixed part (MIG). Own memory and own compute, kept apart by the card.');
   }
   if (share?.strategy === 'time-slicing') {
@@ -42,7 +38,7 @@ export function sharingWords(speech: Speech, session: Session): string {
         )
       : trans.__('Side by side (MPS). Runs at the same time; no memory limit. A crash of one can end the others.');
   }
-  if (share?.memory || share?.['consumed']) {
+  if (share?.memory || device?.share) {
     return trans.__('An amount of memory, counted but not enforced.');
   }
   return notebooks > 1
@@ -113,7 +109,7 @@ export function devicesLine(speech: Speech, session: Session): string {
   }
   const node = first.node ?? first.pool;
   if (session.devices.length === 1) {
-    const parts = [deviceLabel(speech, first), node, profileOf(first) ? null : first.device];
+    const parts = [deviceLabel(speech, first), node, first.profile ? null : first.device];
     return parts.filter(Boolean).join(' · ');
   }
   const same = session.devices.every(device => device.label === first.label);

@@ -45,7 +45,6 @@ function stepState(step: Step, over: boolean): StepView['state'] {
     case 'failed':
       return 'failed';
     case 'todo':
-    case 'to-do':
       return 'todo';
     default:
       return over ? 'failed' : 'now';

@@ -17,6 +17,11 @@ export function cutMiddle(text: string, limit = 40): string {
   return `${chars.slice(0, head).join('')}…${chars.slice(chars.length - (limit - 1 - head)).join('')}`;
 }
 
+/** The name in a session's id: that without the five characters at its end. */
+export function sessionName(id: string): string {
+  return id.replace(/-[a-z0-9]{5}$/, '');
+}
+
 export type Values = Readonly<Record<string, string | number>>;
 
 /** Puts values into `{name}` places. Values are never read as templates or markup. */

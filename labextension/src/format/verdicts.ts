@@ -20,8 +20,8 @@ export function fitsWords(
   likely: { label: string | null; device: string; node: string } | null
 ): VerdictWords {
   const { trans } = speech;
-  const { matching_nodes: nodes } = plan.counts;
-  const devices = plan.counts.free ?? plan.counts.free_at_most ?? plan.counts.matching;
+  const nodes = plan.counts.matching_nodes ?? 0;
+  const devices = plan.counts.free ?? plan.counts.free_at_most ?? plan.counts.matching ?? 0;
   const values = { devices: count(speech, devices), nodes: count(speech, nodes) };
   if (!likely) {
     const template =
@@ -48,7 +48,7 @@ export function fitsWords(
 
 export function takenWords(speech: Speech, plan: Plan, leaseEnds: string | null, now: number): VerdictWords {
   const { trans } = speech;
-  const devices = plan.counts.matching;
+  const devices = plan.counts.matching ?? 0;
   const left = leaseEnds ? -(secondsSince(leaseEnds, now) ?? 0) : 0;
   if (leaseEnds && left > 0) {
     const template = trans._n(
@@ -94,7 +94,7 @@ export function unknownWords(speech: Speech, plan: Plan, codes: readonly string[
     return reason && typeof reason !== 'string' ? (reason.params ?? {}) : {};
   };
   if (codes.includes('claims-not-visible')) {
-    const { matching } = plan.counts;
+    const matching = plan.counts.matching ?? 0;
     const most = plan.counts.free_at_most ?? matching;
     const template = trans._n(
       '{devices} device matches, {held} are held that you can see: **at most {most} free**. You may not see other namespaces. Launching tells.',

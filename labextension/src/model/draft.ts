@@ -102,11 +102,7 @@ export function chipFields(requirement: Requirement): ChipField[] {
 }
 
 export function removeChip(draft: Draft, field: ChipField): Draft {
-  const gone: Partial<Requirement> = { [field]: undefined };
-  if (field === 'near') {
-    gone.align = undefined;
-  }
-  return patch(draft, gone);
+  return patch(draft, { [field]: undefined, ...(field === 'near' ? { align: undefined } : {}) });
 }
 
 /** What says which device; the rest holds without being written into a request. */

@@ -2,7 +2,7 @@
 
 import { Problem, type DRAClient } from '../api/client';
 import type { ChangeStream } from '../api/stream';
-import type { LaunchRequest, PodChange, Session, SessionEvent, SessionKernel } from '../api/types';
+import type { SessionCreate, KernelRestart, Session, SessionEvent, SessionKernel } from '../api/types';
 import { Observable, type Visibility } from './observable';
 
 export interface SessionsState {
@@ -60,7 +60,7 @@ export class SessionsModel {
   }
 
   /** Starts a session; presses in quick succession are one. Raises Problem when the server says no. */
-  async launch(request: Omit<LaunchRequest, 'key'>): Promise<Session> {
+  async launch(request: Omit<SessionCreate, 'key'>): Promise<Session> {
     const now = Date.now();
     if (this._press && now - this._press.at < SAME_PRESS_MS) {
       return this._press.session;
@@ -153,7 +153,7 @@ export class SessionsModel {
   }
 
   /** Moves a kernel to another pod; null when it runs there, else why it stays where it was. */
-  async moveKernel(id: string, kernel: string, change: PodChange): Promise<string | null> {
+  async moveKernel(id: string, kernel: string, change: KernelRestart): Promise<string | null> {
     this._put(await this._client.restartKernel(id, kernel, change));
     return new Promise(resolve => {
       const look = (): void => {

@@ -1,6 +1,6 @@
 /** The rows of the tier list and the columns of the memory scale, counted from what the server says exists. */
 
-import type { AnyGPU, Requirement, Tier, TierList, TierSize } from '../api/types';
+import type { Counts, Requirement, Tier, TierList, TierSize } from '../api/types';
 import { wireBytes } from '../format/sizes';
 
 /** Tiers shown before "All 14 tiers". */
@@ -136,7 +136,7 @@ export function tierRow(tier: Tier, requirement: Requirement): TierRow {
   };
 }
 
-export function anyRow(any: AnyGPU, requirement: Requirement): TierRow {
+export function anyRow(any: Counts, requirement: Requirement): TierRow {
   const limits = limitsOf(requirement);
   const free = known(any.free, any.free_at_most);
   return {

@@ -188,7 +188,7 @@ export class Actions {
   }
 
   /** Puts the request of an ended session into the form, changed as its end suggests. */
-  again(session: Session, way: WayAgain): void {
+  again(session: Pick<Session, 'requirement'>, way: WayAgain): void {
     this._bench.prefill({ ...session.requirement, ...way.change });
     this._bench.remembered.toggle('new', true);
     if (way.kind === 'image') {

@@ -3,7 +3,7 @@
 import type { Holder, Plan, Requirement, Session, TierList } from '../api/types';
 import { count, price } from '../format/numbers';
 import { changeWords, gainWords } from '../format/changes';
-import { holderWords } from '../format/holders';
+import { holderWords, type NamedHolder } from '../format/holders';
 import { reasonLine } from '../format/reasons';
 import { fieldWords, requirementLine } from '../format/requirement';
 import { fill, initial, sentence, type Sentence } from '../format/text';
@@ -98,7 +98,8 @@ function why(context: DockContext, plan: Plan): DockProps['why'] {
   if (rest) {
     rows.push({ count: count(speech, rest), devices: rest, line: { main: trans.__('other reasons'), sub: null } });
   }
-  const { devices, nodes } = plan.counts;
+  const devices = plan.counts.devices ?? 0;
+  const nodes = plan.counts.nodes ?? 0;
   const values = { devices: count(speech, devices), nodes: count(speech, nodes) };
   const title =
     nodes === 1
@@ -174,7 +175,7 @@ function extras(context: DockContext, plan: Plan, face: Answer['face'], callback
 }
 
 /** What the page knows of your own sessions: which devices, how long unused, until when. */
-function withOwnFacts(holder: Holder, context: DockContext): Holder {
+function withOwnFacts(holder: Holder, context: DockContext): NamedHolder {
   const session = holder.who === 'you' ? context.sessions.find(item => item.id === holder.session) : undefined;
   if (!session) {
     return holder;

@@ -34,10 +34,10 @@ export class Menus {
     const { trans } = this._actions.speech;
     const items: Item[] = (status?.contexts ?? []).map(context => ({
       label: plain(context.name),
-      checked: context.current ?? context.name === status?.cluster,
+      checked: context.current,
       run: () => void this._actions.changeCluster(context.name)
     }));
-    if (!status?.contexts.some(context => context.local)) {
+    if (!status?.contexts.some(context => context.source === 'local')) {
       items.push({ label: trans.__('Start a local cluster'), run: () => void this._actions.startLocal() });
     }
     this._open(anchor, items);

@@ -2,13 +2,13 @@
 
 import { Widget } from '@lumino/widgets';
 
-import type { PodChange, SessionKernel } from '../api/types';
+import type { KernelRestart, SessionKernel } from '../api/types';
 import type { Speech } from '../format/speech';
 
-type Field = keyof PodChange;
+type Field = keyof KernelRestart;
 
 /** The body; its value holds only what differs from the pod as it is. */
-export function podDialogBody(kernel: SessionKernel, speech: Speech): Widget & { getValue(): PodChange } {
+export function podDialogBody(kernel: SessionKernel, speech: Speech): Widget & { getValue(): KernelRestart } {
   const { trans } = speech;
   const node = document.createElement('div');
   node.className = 'dra-PodDialog';
@@ -33,7 +33,7 @@ export function podDialogBody(kernel: SessionKernel, speech: Speech): Widget & {
     'The device is kept; variables are lost. The new pod is placed first: if there is no room, the kernel stays.'
   );
   node.appendChild(note);
-  const getValue = (): PodChange =>
+  const getValue = (): KernelRestart =>
     Object.fromEntries(
       inputs
         .map(([field, input]) => [field, input.value.trim()])

@@ -5,26 +5,8 @@ import { Canvas } from '../../src/components/canvas';
 import { SpeechContext } from '../../src/components/speech';
 import { KindGroups } from '../../src/model/grouping';
 import { byNode } from '../../src/model/inventory';
-import { NOW } from '../data/answers';
+import { device, NOW } from '../data/answers';
 import { ENGLISH } from '../data/speech';
-
-function device(node: string, name: string, change: Partial<Device> = {}): Device {
-  return {
-    driver: 'gpu.nvidia.com',
-    pool: node,
-    name,
-    nodes: [node],
-    device_kind: 'gpu',
-    label: 'H100 80 GB',
-    product: null,
-    memory_bytes: 85520809984,
-    memory_published: null,
-    state: 'free',
-    tiers: [],
-    holders: [],
-    ...change
-  };
-}
 
 const MARKED: Partial<Device> = {
   state: 'out-of-service',

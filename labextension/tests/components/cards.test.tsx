@@ -11,7 +11,7 @@ import { readCard } from '../../src/model/card';
 import { cardNews, noNews, type CardNews } from '../../src/model/cardnews';
 import { Observable } from '../../src/model/observable';
 import { MARKUP } from '../data/foreign';
-import { at, kernel, NOW, session } from '../data/answers';
+import { at, endedAs, kernel, NOW, session } from '../data/answers';
 import { ENGLISH, pseudoSpeech } from '../data/speech';
 
 const GIB = 2 ** 30;
@@ -43,16 +43,18 @@ const DEVICE = {
 
 const BERT = session('bert', {
   kernels: [kernel('k1', 'train.ipynb', 'busy'), kernel('k2', 'eval.ipynb')],
-  price: { amount: '2.90', currency: 'EUR', per: 'hour' },
+  price: { amount: '2.90', currency: 'EUR', per: 'hour', so_far: null },
   usage: {
     at: at(0),
     source: 'nvml',
     memory_used_bytes: 37.4 * GIB,
     memory_total_bytes: 79.6 * GIB,
     utilisation_percent: 87,
+    peak_bytes: null,
+    complete: true,
     by_kernel: [
-      { kernel: 'k1', memory_used_bytes: 31 * GIB },
-      { kernel: 'k2', memory_used_bytes: 6.1 * GIB }
+      { kernel: 'k1', memory_used_bytes: 31 * GIB, cell: null },
+      { kernel: 'k2', memory_used_bytes: 6.1 * GIB, cell: null }
     ],
     why_missing: null
   }
@@ -136,15 +138,7 @@ test('when the session ends the card says why and offers what helps', () => {
     ...BERT,
     state: 'ended' as const,
     requirement: { vram: '80GB', host_memory: '16Gi' },
-    ended: {
-      at: at(-1),
-      code: 'out-of-memory',
-      exit_code: 137,
-      by: null,
-      message: null,
-      params,
-      device_returned_at: null
-    }
+    ended: endedAs('out-of-memory', { at: at(-1), exit_code: 137, params })
   };
   const container = show(card(DEVICE, { news: news(ended), actions: actions({ again }) }));
   expect(container.querySelector('.dra-mod-fault')).not.toBeNull();

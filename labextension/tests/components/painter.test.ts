@@ -1,24 +1,12 @@
 import type { Device } from '../../src/api/types';
 import { Drawing, layoutGroup } from '../../src/components/painter';
 import type { NodeRow } from '../../src/model/inventory';
+import { device } from '../data/answers';
 
 const PALETTE = { fits: 'green', free: 'grey', taken: 'dark', yours: 'blue', out: 'red' };
 
 function row(name: string, ...states: Device['state'][]): NodeRow {
-  const devices = states.map((state, index) => ({
-    driver: 'd',
-    pool: name,
-    name: `gpu-${index}`,
-    nodes: [name],
-    device_kind: 'gpu' as const,
-    label: 'H100 80 GB',
-    product: null,
-    memory_bytes: null,
-    memory_published: null,
-    state,
-    tiers: [],
-    holders: []
-  }));
+  const devices = states.map((state, index) => device(name, `gpu-${index}`, { state }));
   return { name, devices };
 }
 

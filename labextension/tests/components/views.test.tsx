@@ -17,7 +17,7 @@ import type { Speech } from '../../src/format/speech';
 import { sentence } from '../../src/format/text';
 import { columns, tierRow } from '../../src/model/tiers';
 import { MARKUP } from '../data/foreign';
-import { at, kernel, LARGE, NOW, session, SMALL, tierList } from '../data/answers';
+import { at, device, endedAs, holder, kernel, LARGE, NOW, session, SMALL, tierList } from '../data/answers';
 import { ENGLISH, pseudoSpeech } from '../data/speech';
 
 function show(view: ReactElement, speech: Speech = ENGLISH): HTMLElement {
@@ -223,20 +223,8 @@ test('a new card takes the focus to its title', () => {
 });
 
 function devices(): Device[] {
-  return ['free', 'yours'].map((state, index) => ({
-    driver: 'd',
-    pool: 'n',
-    name: `gpu-${index}`,
-    nodes: ['n'],
-    device_kind: 'gpu',
-    label: 'H100 80 GB',
-    product: null,
-    memory_bytes: 80e9,
-    memory_published: '80Gi',
-    state: state as Device['state'],
-    tiers: [],
-    holders: state === 'yours' ? [{ who: 'you', session: 'bert-train-9d3fk' }] : []
-  }));
+  const yours = { state: 'yours' as const, holders: [holder('you', { session: 'bert-train-9d3fk' })] };
+  return [device('n', 'gpu-0'), device('n', 'gpu-1', yours)];
 }
 
 test('the picture is a grid: arrows move, Enter tells, Escape closes', () => {
@@ -264,7 +252,7 @@ function everyView(): ReactElement {
   const rows = [SMALL, LARGE].map(tier => tierRow(tier, { vram: '40GB' }));
   const ended = session('7', {
     state: 'ended',
-    ended: { at: at(-1), code: 'idle', exit_code: 0, by: null, message: null, params: {}, device_returned_at: null }
+    ended: endedAs('idle', { at: at(-1) })
   });
   return (
     <>

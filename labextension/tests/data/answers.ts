@@ -1,6 +1,20 @@
 /** Small answers of the server part for tests; each a whole object that a test changes where it matters. */
 
-import type { AnyGPU, Plan, Session, Status, Tier, TierList, TierSize } from '../../src/api/types';
+import type {
+  Counts,
+  Device,
+  Ended,
+  Finding,
+  Holder,
+  Lease,
+  Plan,
+  Relaxation,
+  Session,
+  Status,
+  Tier,
+  TierList,
+  TierSize
+} from '../../src/api/types';
 
 export const NOW = Date.parse('2026-11-30T12:03:04Z');
 
@@ -9,7 +23,7 @@ export function at(minutes: number): string {
 }
 
 export function size(label: string, bytes: number, devices: number, free: number | null): TierSize {
-  return { label, min_bytes: bytes, max_bytes: bytes, devices, free, free_at_most: free };
+  return { label, min_bytes: bytes, max_bytes: bytes, devices, free, free_at_most: free, out_of_service: 0 };
 }
 
 export function tier(name: string, change: Partial<Tier> = {}): Tier {
@@ -27,12 +41,18 @@ export function tier(name: string, change: Partial<Tier> = {}): Tier {
     nodes: 1,
     free: 3,
     free_at_most: 3,
+    out_of_service: 0,
+    most_on_one_node: 4,
     exclusive_parts: false,
     sizes: [],
     products: [],
+    architectures: [],
+    profiles: [],
+    shareable: false,
+    groups: [],
     price: null,
     defaults: {},
-    limits: {},
+    limits: { lease_seconds: null, idle_seconds: null, counts: null },
     scales_from_zero: false,
     ...change
   };
@@ -57,20 +77,25 @@ export const SLICE = tier('slice', {
 export const TPU = tier('tpu', { device_kind: 'tpu', devices: 8, free: 8 });
 export const NIC = tier('nic', { device_kind: 'nic' });
 
-export const ANY: AnyGPU = {
+export const ANY: Counts = {
   devices: 18,
   nodes: 4,
   free: 9,
   free_at_most: 9,
   out_of_service: 2,
-  sizes: [SMALL, MEDIUM, LARGE].flatMap(item => item.sizes)
+  most_on_one_node: 8,
+  sizes: [SMALL, MEDIUM, LARGE].flatMap(item => item.sizes),
+  products: [],
+  architectures: []
 };
+
+export const CONTEXT = { cluster: 'dgx-lab', namespace: 'team-a', server_version: '1.37', as_of: at(0) };
 
 export function tierList(tiers: readonly Tier[] = [SMALL, MEDIUM, LARGE, SLICE, TPU, NIC]): TierList {
   return {
     kind: 'TierList',
     version: 1,
-    context: { cluster: 'dgx-lab', namespace: 'team-a' },
+    context: CONTEXT,
     visible: { slices: true, claims: 'namespace' },
     tiers,
     any_gpu: ANY,
@@ -86,6 +111,7 @@ export function plan(change: Partial<Plan> = {}): Plan {
     verdict: 'fits',
     launch: { can: 'yes', code: null, params: {} },
     certainty: { sure: true, reasons: [] },
+    context: CONTEXT,
     requirement: {},
     claim: null,
     counts: { devices: 26, nodes: 5, matching: 8, free: 6, free_at_most: 6, matching_nodes: 3 },
@@ -93,6 +119,7 @@ export function plan(change: Partial<Plan> = {}): Plan {
     nodes_left_out: 0,
     reasons: [],
     holders: [],
+    holders_left_out: 0,
     relaxations: [],
     charges: {},
     findings: [],
@@ -122,26 +149,119 @@ export function session(name: string, change: Partial<Session> = {}): Session {
         node: 'dgx-h100-0',
         label: 'H100 80 GB',
         share: null,
-        predicted: true
+        predicted: true,
+        device_kind: 'gpu',
+        profile: null,
+        memory_published: '81559Mi',
+        choice: null,
+        conditions: []
       }
     ],
     kernels: [],
     steps: [],
     wait: null,
-    lease: { ends_at: at(240), longest_until: at(720), idle_limit_seconds: 1800, idle_since: null },
+    lease: lease(),
     usage: null,
     price: null,
+    right_size: null,
+    notebook: null,
     created_at: at(-10),
     ready_at: at(-10),
+    launch_until: null,
     ended: null,
     orphan: false,
     simulated: false,
+    image: null,
+    lost_fields: [],
+    history: [],
+    shared_with: [],
     ...change
   };
 }
 
 export function kernel(id: string, notebook: string | null, state = 'idle'): Session['kernels'][number] {
-  return { id, name: 'python3', pod: null, notebook, state, last_activity: at(-1) };
+  return {
+    id,
+    name: 'python3',
+    pod: `pod-of-${id}`,
+    notebook,
+    state,
+    last_activity: at(-1),
+    transport: 'direct',
+    encrypted: true,
+    image: null,
+    cpu: null,
+    host_memory: null,
+    next_pod: null
+  };
+}
+
+export function lease(change: Partial<Lease> = {}): Lease {
+  return {
+    ends_at: at(240),
+    longest_until: at(720),
+    idle_limit_seconds: 1800,
+    idle_since: null,
+    device_use: null,
+    ...change
+  };
+}
+
+export function endedAs(code: string, change: Partial<Ended> = {}): Ended {
+  return {
+    at: at(0),
+    code,
+    exit_code: 0,
+    by: null,
+    message: '',
+    next: null,
+    params: {},
+    device_returned_at: null,
+    ...change
+  };
+}
+
+export function device(node: string, name: string, change: Partial<Device> = {}): Device {
+  return {
+    driver: 'gpu.nvidia.com',
+    pool: node,
+    name,
+    nodes: [node],
+    device_kind: 'gpu',
+    label: 'H100 80 GB',
+    product: 'NVIDIA H100 80GB HBM3',
+    memory_bytes: 85520809984,
+    state: 'free',
+    tiers: ['large'],
+    simulated: false,
+    taints: [],
+    holders: [],
+    ...change
+  };
+}
+
+export function holder(who: Holder['who'], change: Partial<Holder> = {}): Holder {
+  return {
+    who,
+    namespace: null,
+    claim: null,
+    session: null,
+    user: null,
+    since: null,
+    lease_ends: null,
+    idle_seconds: null,
+    note: null,
+    ...change
+  };
+}
+
+export function finding(code: string, message: string): Finding {
+  const place = { file: null, document: 0, item: null, object: null, path: null, line: null, column: null };
+  return { code, severity: 'error', ...place, message, why: null, server: null, fix: null };
+}
+
+export function relaxation(code: string, change: Relaxation['change'], params: Relaxation['params'] = {}): Relaxation {
+  return { code, change, params, verdict: 'fits', free: 240, message: '' };
 }
 
 export function status(change: Partial<Status> = {}): Status {
@@ -149,6 +269,9 @@ export function status(change: Partial<Status> = {}): Status {
     kind: 'Status',
     version: 1,
     state: 'ready',
+    message: null,
+    next: null,
+    params: {},
     cluster: 'dgx-lab',
     namespace: 'team-a',
     contexts: [],
@@ -157,7 +280,9 @@ export function status(change: Partial<Status> = {}): Status {
     started_at: at(-60),
     revision: 1,
     rights: {},
-    local_cluster: null,
+    local_cluster: { running: false },
+    simulated: false,
+    offers: { images: [], any_image: true, volumes: [], defaults: {}, longest_lease_seconds: 43200 },
     ...change
   };
 }

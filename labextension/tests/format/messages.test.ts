@@ -1,6 +1,6 @@
 /** Every message of the table, made from the codes and numbers that the server sends. */
 
-import type { Holder, Params, Session } from '../../src/api/types';
+import type { Holder, Params, Session, Share, Step } from '../../src/api/types';
 import { endWords } from '../../src/format/ends';
 import { changeWords, gainWords } from '../../src/format/changes';
 import { holderWords } from '../../src/format/holders';
@@ -19,7 +19,7 @@ import {
   unknownWords,
   type VerdictWords
 } from '../../src/format/verdicts';
-import { at, kernel, NOW, plan, session } from '../data/answers';
+import { at, endedAs, finding, holder, kernel, NOW, plan, relaxation, session } from '../data/answers';
 import { MESSAGES } from '../data/messages';
 import { ENGLISH, pseudoSpeech } from '../data/speech';
 
@@ -32,7 +32,7 @@ function verdicts(speech: Speech): Said {
   const counts = (change: object): ReturnType<typeof plan> => plan({ counts: { ...plan().counts, ...change } });
   const refused = (code: string, params: Params): ReturnType<typeof plan> =>
     plan({ launch: { can: 'no', code, params } });
-  const plugin = { code: 'device-plugin', params: { node: 'node-b', devices: 2 } };
+  const plugin = { code: 'device-plugin', params: { node: 'node-b', devices: 2 }, message: '' };
   return {
     '1 fits': [
       verdict(fitsWords(speech, plan(), likely)),
@@ -50,7 +50,7 @@ function verdicts(speech: Speech): Said {
     '6 unknown, device plugin': [
       verdict(unknownWords(speech, plan({ certainty: { sure: false, reasons: [plugin] } }), ['device-plugin']))
     ],
-    '7 invalid': [verdict(fixWords(speech, plan({ findings: [{ code: 'cel', severity: 'error', message: 'x' }] })))],
+    '7 invalid': [verdict(fixWords(speech, plan({ findings: [finding('cel', 'x')] })))],
     '8 scales from zero': [verdict(boltWords(speech))],
     '9 limit or quota': [
       verdict(limitWords(speech, refused('limit', { limit: 2, held: 2, names: ['bert-train', 'slice-demo'] }))),
@@ -118,12 +118,12 @@ function reasons(speech: Speech): Said {
 
 function changes(speech: Speech): Said {
   const line = (code: string, change: Params, params: Params = {}, asked = {}): string => {
-    const relaxation = { code, change, params, verdict: 'fits' as const, free: 240, message: '' };
-    return `${changeWords(speech, relaxation, asked, name => name)}: ${gainWords(speech, relaxation)}`;
+    const found = relaxation(code, change, params);
+    return `${changeWords(speech, found, asked, name => name)}: ${gainWords(speech, found)}`;
   };
   return {
     '23 relaxations': [
-      line('join-session', {}, { name: 'bert-train' }),
+      line('join-session', { session: 'bert-train-9d3fk' }),
       line('drop-near', {}, { partner: 'network card' }),
       line('less-memory', { vram: '80GB' }),
       line('more-kinds', { product: ['H100', 'MI300X'] }, {}, { product: 'H100' }),
@@ -136,8 +136,8 @@ function changes(speech: Speech): Said {
 }
 
 function holders(speech: Speech): Said {
-  const line = (holder: Holder): string => {
-    const { main, sub } = holderWords(speech, holder, NOW);
+  const line = (who: Holder['who'], change: Partial<Holder>): string => {
+    const { main, sub } = holderWords(speech, holder(who, change), NOW);
     return `${main} | ${sub ?? ''}`;
   };
   return {
@@ -145,17 +145,17 @@ function holders(speech: Speech): Said {
       queueWords(speech, { name: 'team-a', position, message: null, as_of: at(1) }, NOW)
     ),
     '27 holder': [
-      line({ who: 'you', session: 'bert-train-9d3fk', device_names: ['gpu-3'], idle_seconds: 2400 }),
-      line({ who: 'user', user: 'mira', devices: 2, lease_ends: at(147) }),
-      line({ who: 'namespace', namespace: 'team-b', devices: 1 }),
-      line({ who: 'hidden', devices: 4 }),
-      line({ who: 'namespace', namespace: 'team-c', devices: 1, note: 'no-pod', since: at(-6 * 1440) })
+      line('you', { session: 'bert-train-9d3fk', device_names: ['gpu-3'], idle_seconds: 2400 }),
+      line('user', { user: 'mira', devices: 2, lease_ends: at(147) }),
+      line('namespace', { namespace: 'team-b', devices: 1 }),
+      line('hidden', { devices: 4 }),
+      line('namespace', { namespace: 'team-c', devices: 1, note: 'no-pod', since: at(-6 * 1440) })
     ]
   };
 }
 
 function launches(speech: Speech): Said {
-  const step = (code: string, state: string, params: Params = {}): Session['steps'][number] => ({
+  const step = (code: string, state: Step['state'], params: Params = {}): Step => ({
     code,
     state,
     started_at: at(-1),
@@ -169,7 +169,7 @@ function launches(speech: Speech): Said {
       step('claim-created', 'done', { claim: 'analysis-7k2xq' }),
       step('allocated', 'done', { predicted: 'gpu-4' }),
       step('scheduled', 'done', { node: 'dgx-h100-0' }),
-      step('image-pulled', 'now', { image: 'cuda:1', last_seconds: 65 }),
+      step('image-pulled', 'doing', { image: 'cuda:1', last_seconds: 65 }),
       step('kernel-starting', 'todo', { kernel: 'Python 3' })
     ]
   });
@@ -190,16 +190,18 @@ function launches(speech: Speech): Said {
 }
 
 function sharing(speech: Speech): Said {
-  const words = (share: Params | null): string => {
-    const one = session('a', { kernels: [kernel('k', 'a.ipynb')] });
-    return sharingWords(speech, { ...one, devices: [{ ...one.devices[0]!, share }] });
+  const words = (share: Share | null): string =>
+    sharingWords(speech, session('a', { kernels: [kernel('k', 'a.ipynb')], requirement: share ? { share } : {} }));
+  const amount = (consumed: Record<string, string>): string => {
+    const one = session('a');
+    return sharingWords(speech, { ...one, devices: [{ ...one.devices[0]!, share: { id: 'x', consumed } }] });
   };
   return {
     '33 whole': [words(null)],
     '34 MIG': [words({ profile: '2g.10gb' })],
     '35 time slices': [words({ strategy: 'time-slicing' })],
     '36 MPS': [words({ strategy: 'mps', memory_limit: '20Gi' }), words({ strategy: 'mps' })],
-    '37 capacity': [words({ id: 'x', consumed: { memory: '8Gi' } })],
+    '37 capacity': [amount({ memory: '8Gi' })],
     '52 not available': ['not-on-a-part', null, 'no-right'].map(why => missingWords(speech, why))
   };
 }
@@ -208,8 +210,8 @@ const RETURNED = ' Variables are gone; the notebook is kept. The device was give
 
 function ends(speech: Speech): Said {
   const words = (code: string, params: Params = {}, change: Partial<Session> = {}): ReturnType<typeof endWords> => {
-    const ended = { at: at(0), code, exit_code: 1, by: 'ops', message: 'maintenance', params };
-    const record = { state: 'ended' as const, ended: { ...ended, device_returned_at: at(0) } };
+    const facts = { exit_code: 1, by: 'ops', message: 'maintenance', params, device_returned_at: at(0) };
+    const record = { state: 'ended' as const, ended: endedAs(code, facts) };
     return endWords(speech, session('bert', { ...record, ...change }));
   };
   const why = (code: string, params: Params = {}): string => words(code, params).body.replace(RETURNED, '');
@@ -221,7 +223,6 @@ function ends(speech: Speech): Said {
   const memory = words('out-of-memory', figures);
   const quota = { asked: '16 GiB', allowed: '8 GiB', namespace: 'team-a' };
   const over = session('bert', { state: 'ended' });
-  const stopped = { at: at(0), code: 'odd', exit_code: 0, by: null, message: null, params: {} };
   return {
     '31 ended early': [
       early('image', { image: 'x' }),
@@ -241,8 +242,8 @@ function ends(speech: Speech): Said {
     '46 node lost, pod deleted, claim deleted': [why('node-lost'), why('pod-deleted'), why('claim-deleted')],
     '47 crash': [why('crashed'), why('crashed', { signal: 'SIGSEGV' })],
     '48 all ends add': [
-      endWords(speech, { ...over, ended: { ...stopped, device_returned_at: at(0) } }, true).body,
-      endWords(speech, { ...over, ended: { ...stopped, device_returned_at: null } }).body
+      endWords(speech, { ...over, ended: endedAs('odd', { device_returned_at: at(0) }) }, true).body,
+      endWords(speech, { ...over, ended: endedAs('odd') }).body
     ]
   };
 }

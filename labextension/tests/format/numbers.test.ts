@@ -77,7 +77,7 @@ test('durations are read as people write them and written as requirements do', (
 });
 
 test('money is in the admin’s currency, and what was spent rounds down', () => {
-  const euro = { amount: '2.90', currency: 'EUR', per: 'hour' };
+  const euro = { amount: '2.90', currency: 'EUR', per: 'hour' as const };
   expect(price(ENGLISH, euro)).toBe('€2.90/h');
   expect(soFar(ENGLISH, euro, 0.8)).toBe('€2.32');
   expect(soFar(ENGLISH, euro, 0.999)).toBe('€2.89');

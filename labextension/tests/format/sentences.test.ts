@@ -117,6 +117,9 @@ test('an end is somebody’s fault only where something went wrong', () => {
 
 test('money is shown only where the admin set a price', () => {
   expect(costWords(ENGLISH, session('a'), NOW)).toBeNull();
-  const priced = session('a', { price: { amount: '6.00', currency: 'EUR', per: 'hour' }, ready_at: at(-30) });
+  const priced = session('a', {
+    price: { amount: '6.00', currency: 'EUR', per: 'hour', so_far: null },
+    ready_at: at(-30)
+  });
   expect(costWords(ENGLISH, priced, NOW)).toBe('€3.00 so far.');
 });

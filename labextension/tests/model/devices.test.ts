@@ -2,24 +2,7 @@ import type { CompactDeviceList, Device } from '../../src/api/types';
 import { fitsDevice } from '../../src/model/devicefit';
 import { KindGroups } from '../../src/model/grouping';
 import { byNode, expand, inventoryOf, MANY_DEVICES, type Inventory } from '../../src/model/inventory';
-
-function device(node: string, name: string, change: Partial<Device> = {}): Device {
-  return {
-    driver: 'gpu.nvidia.com',
-    pool: node,
-    name,
-    nodes: [node],
-    device_kind: 'gpu',
-    label: 'H100 80 GB',
-    product: 'NVIDIA H100 80GB HBM3',
-    memory_bytes: 85520809984,
-    memory_published: null,
-    state: 'free',
-    tiers: ['large'],
-    holders: [],
-    ...change
-  };
-}
+import { CONTEXT, device } from '../data/answers';
 
 test('nodes and devices are sorted as people count', () => {
   const rows = byNode([device('n10', 'gpu-10'), device('n10', 'gpu-2'), device('n2', 'gpu-0')]);
@@ -45,7 +28,6 @@ test('the picture lights up what the form asks for', () => {
   expect(fitsDevice({ architecture: ['Hopper'] })(device('n', 'a', ampere))).toBe(false);
 });
 
-const CONTEXT = { cluster: 'dgx-lab', namespace: 'team-a' };
 const VISIBLE = { slices: true, claims: 'all' } as const;
 
 function list(devices: readonly Device[], revision = 1, change: object = {}): Parameters<typeof inventoryOf>[0] {
@@ -146,7 +128,7 @@ test('groups by kind put the largest memory first and the most fitting nodes fir
     device('l', 'gpu-0', small),
     device('h1', 'gpu-0', { state: 'taken' }),
     device('h2', 'gpu-0'),
-    device('h2', 'nic', { device_kind: 'nic', label: null })
+    device('h2', 'nic', { device_kind: 'nic', label: 'NIC' })
   ]);
   const groups = new KindGroups().of(rows, anything);
   expect(groups.map(group => group.label)).toEqual(['H100 80 GB', 'L4 24 GB']);

@@ -12,6 +12,7 @@ import {
   undo,
   deviceOnly
 } from '../../src/model/draft';
+import { relaxation } from '../data/answers';
 
 test('a typed size goes into the requirement, text that is none takes it out and stays in the field', () => {
   const eighty = typeMemory(EMPTY_DRAFT, 'atLeast', '80 GB');
@@ -31,25 +32,13 @@ test('a column writes the size and the field shows it as on the card', () => {
 
 test('a change is applied as one, and can be undone', () => {
   const before = draftOf({ vram: '141GB', near: [{ tier: 'nic' }], align: 'pcieRoot' });
-  const after = relax(before, {
-    code: 'drop-near',
-    change: { near: null, align: null },
-    verdict: 'fits',
-    free: 232,
-    message: ''
-  });
+  const after = relax(before, relaxation('drop-near', { near: null, align: null }));
   expect(after.requirement).toEqual({ vram: '141GB' });
   expect(undo(after).requirement).toEqual(before.requirement);
 });
 
 test('typing after a change makes the undo disappear', () => {
-  const changed = relax(draftOf({ vram: '80GB' }), {
-    code: 'x',
-    change: { vram: '40GB' },
-    verdict: 'fits',
-    free: 1,
-    message: ''
-  });
+  const changed = relax(draftOf({ vram: '80GB' }), relaxation('x', { vram: '40GB' }));
   expect(typeMemory(changed, 'atLeast', '24').undo).toBeNull();
 });
 
@@ -96,7 +85,7 @@ test('companions in a wish are cleaned like the wish itself', () => {
 });
 
 test('what the admin set for every session is not written into a request', () => {
-  expect(deviceOnly({ tier: 'small', vram: '24GB', cpu: 4, host_memory: '16Gi', lease: '4h' })).toEqual({
+  expect(deviceOnly({ tier: 'small', vram: '24GB', cpu: '4', host_memory: '16Gi', lease: '4h' })).toEqual({
     tier: 'small',
     vram: '24GB'
   });

@@ -4,30 +4,18 @@ import type { ChangeStream } from '../../src/api/stream';
 import type { Device, DeviceList, WaitingList } from '../../src/api/types';
 import { DevicesModel } from '../../src/model/devices';
 import { Observable } from '../../src/model/observable';
+import { CONTEXT, device as deviceOf } from '../data/answers';
 
 beforeEach(() => jest.useFakeTimers());
 afterEach(() => jest.useRealTimers());
 
 function device(name: string, state: Device['state'] = 'free'): Device {
-  return {
-    driver: 'd',
-    pool: 'n1',
-    name,
-    nodes: ['n1'],
-    device_kind: 'gpu',
-    label: 'H100 80 GB',
-    product: null,
-    memory_bytes: null,
-    memory_published: null,
-    state,
-    tiers: [],
-    holders: []
-  };
+  return deviceOf('n1', name, { state });
 }
 
 function answer(devices: readonly Device[], change: Partial<DeviceList> = {}): DeviceList {
   const visible = { slices: true, claims: 'all' } as const;
-  return { kind: 'DeviceList', version: 1, context: {}, revision: 1, visible, devices, ...change };
+  return { kind: 'DeviceList', version: 1, context: CONTEXT, revision: 1, visible, devices, ...change };
 }
 
 function modelOf(answers: readonly DeviceList[]): {

@@ -12,7 +12,7 @@ import {
   TYPING_MS
 } from '../../src/model/plan';
 import { rightSizeHint } from '../../src/model/rightsize';
-import { at, plan, tierList } from '../data/answers';
+import { at, holder, plan, relaxation, tierList } from '../data/answers';
 
 beforeEach(() => jest.useFakeTimers());
 afterEach(() => jest.useRealTimers());
@@ -153,7 +153,15 @@ test.each([
   [plan({ verdict: 'impossible', launch: { can: 'no', code: null, params: {} } }), 'never', 'launch', false],
   [plan({ verdict: 'invalid', launch: { can: 'no', code: null, params: {} } }), 'fix', 'launch', false],
   [plan({ verdict: 'unknown' }), 'unknown', 'launch-and-see', true],
-  [plan({ verdict: 'unknown', certainty: { sure: false, reasons: ['scales-from-zero'] } }), 'bolt', 'launch', true],
+  [
+    plan({
+      verdict: 'unknown',
+      certainty: { sure: false, reasons: [{ code: 'scales-from-zero', params: {}, message: '' }] }
+    }),
+    'bolt',
+    'launch',
+    true
+  ],
   [plan({ launch: { can: 'no', code: 'limit', params: {} } }), 'limit', 'launch', false],
   [plan({ launch: { can: 'no', code: 'quota', params: {} } }), 'limit', 'launch', false],
   [plan({ launch: { can: 'no', code: 'limit', params: { longest_seconds: 60 } } }), 'policy', 'launch', false],
@@ -178,7 +186,7 @@ test('why-not has at most five lines by number, and they add up', () => {
 
 test('changes stand in the order of the design, accepting marked devices last', () => {
   const codes = ['tolerate', 'other-tier', 'less-memory', 'join-session', 'drop-near'];
-  const changes = codes.map(code => ({ code, change: {}, verdict: 'fits' as const, free: 1, message: '' }));
+  const changes = codes.map(code => relaxation(code, {}));
   expect(sortChanges(changes).map(item => item.code)).toEqual([
     'join-session',
     'drop-near',
@@ -190,16 +198,16 @@ test('changes stand in the order of the design, accepting marked devices last', 
 
 test('holders: you, then whom you see by number, what is not visible last', () => {
   const holders = [
-    { who: 'hidden', devices: 9 },
-    { who: 'user', user: 'mira', devices: 2 },
-    { who: 'namespace', namespace: 'b', devices: 3 },
-    { who: 'you', session: 's', devices: 1 }
+    holder('hidden', { devices: 9 }),
+    holder('user', { user: 'mira', devices: 2 }),
+    holder('namespace', { namespace: 'b', devices: 3 }),
+    holder('you', { session: 's', devices: 1 })
   ];
   expect(sortHolders(holders).map(holder => holder.who)).toEqual(['you', 'namespace', 'user', 'hidden']);
 });
 
 test('the first known lease end is the earliest', () => {
-  const holders = [{ who: 'user', lease_ends: at(90) }, { who: 'user', lease_ends: at(30) }, { who: 'hidden' }];
+  const holders = [holder('user', { lease_ends: at(90) }), holder('user', { lease_ends: at(30) }), holder('hidden')];
   expect(firstLeaseEnd(plan({ holders }))).toBe(at(30));
 });
 
@@ -210,7 +218,8 @@ const onNode = (label: string): Plan['nodes'] => [
     likely: true,
     matching: 1,
     free: 1,
-    devices: [{ request: 'gpu', driver: 'd', pool: 'p', device: 'gpu-0', label }]
+    why_not: null,
+    devices: [{ claim: 0, request: 'gpu', driver: 'd', pool: 'p', device: 'gpu-0', label, share: null }]
   }
 ];
 
@@ -239,7 +248,8 @@ test('the likely device is asked from the class of its alternative, else of its 
     likely: true,
     matching: 1,
     free: 1,
-    devices: [{ request, driver: 'd', pool: 'n1', device: 'gpu-0', label: null }]
+    why_not: null,
+    devices: [{ claim: 0, request, driver: 'd', pool: 'n1', device: 'gpu-0', label: 'H100 80 GB', share: null }]
   });
   const several = {
     devices: {

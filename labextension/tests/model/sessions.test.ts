@@ -9,7 +9,7 @@ import { placeOf } from '../../src/model/place';
 import { extendBy, idleSeconds, SessionsModel, sortSessions, warningOf } from '../../src/model/sessions';
 import { statusOf } from '../../src/model/statusitem';
 import { defaultTarget, losers, mustAskToReplace, type NotebookInfo } from '../../src/model/target';
-import { at, kernel, NOW, session } from '../data/answers';
+import { at, CONTEXT, endedAs, kernel, lease as leaseOf, NOW, session } from '../data/answers';
 
 function changes(): { stream: ChangeStream; emit: (id: string, revision: number) => void } {
   const owner = {};
@@ -46,7 +46,7 @@ test('an event fetches the one session it names, once, and not for what is known
 });
 
 test('keeping an idle session asks for its own idle limit again and leaves the lease alone', async () => {
-  const lease = { ends_at: at(60), longest_until: at(60), idle_limit_seconds: 1800, idle_since: at(-28) };
+  const lease = leaseOf({ ends_at: at(60), longest_until: at(60), idle_limit_seconds: 1800, idle_since: at(-28) });
   const idle = session('a', { revision: 5, lease });
   const keep = jest.fn(() => Promise.resolve(session('a', { revision: 6 })));
   const { model, emit } = modelOf({ keep, fetchSession: () => Promise.resolve(idle) });
@@ -114,7 +114,7 @@ test('stopping a session that is already gone just removes it', async () => {
 test('a removed ended session does not come back with the next list', async () => {
   const ended = session('a', { state: 'ended' });
   const { model } = modelOf({
-    fetchSessions: () => Promise.resolve({ kind: 'SessionList', version: 1, context: {}, sessions: [ended] })
+    fetchSessions: () => Promise.resolve({ kind: 'SessionList', version: 1, context: CONTEXT, sessions: [ended] })
   });
   await model.refresh();
   model.forget(ended.id);
@@ -144,13 +144,13 @@ test('this notebook’s session first, then warnings, then newest; ended last, f
   const mine = session('mine', { created_at: at(-500), kernels: [kernel('k', 'a.ipynb')] });
   const warned = session('warned', {
     created_at: at(-400),
-    lease: { ends_at: at(5), longest_until: null, idle_limit_seconds: null, idle_since: null }
+    lease: leaseOf({ ends_at: at(5), longest_until: null, idle_limit_seconds: null })
   });
   const fresh = session('fresh', { created_at: at(-1) });
   const older = session('older', { created_at: at(-60) });
   const over = session('over', {
     state: 'ended',
-    ended: { at: at(-5), code: 'idle', exit_code: 0, by: null, message: null, params: {}, device_returned_at: null }
+    ended: endedAs('idle', { at: at(-5) })
   });
   const yesterday = { ...over, id: 'y', ended: { ...over.ended!, at: at(-1500) } };
   const sorted = sortSessions([yesterday, over, older, fresh, warned, mine], { path: 'a.ipynb', kernelId: 'k' }, NOW);
@@ -158,7 +158,7 @@ test('this notebook’s session first, then warnings, then newest; ended last, f
 });
 
 test('the lease warns ten minutes before, idleness five, and the lease first', () => {
-  const lease = { ends_at: at(9), longest_until: at(600), idle_limit_seconds: 1800, idle_since: at(-26) };
+  const lease = leaseOf({ ends_at: at(9), longest_until: at(600), idle_limit_seconds: 1800, idle_since: at(-26) });
   expect(warningOf(session('a', { lease }), NOW)).toMatchObject({ kind: 'lease', extendable: true });
   expect(warningOf(session('a', { lease: { ...lease, ends_at: at(60) } }), NOW)).toMatchObject({
     kind: 'idle',
@@ -168,14 +168,14 @@ test('the lease warns ten minutes before, idleness five, and the lease first', (
 });
 
 test('an extension is two hours, or what the longest lease leaves', () => {
-  const lease = { ends_at: at(10), longest_until: at(600), idle_limit_seconds: null, idle_since: null };
+  const lease = leaseOf({ ends_at: at(10), longest_until: at(600), idle_limit_seconds: null, idle_since: null });
   expect(extendBy(session('a', { lease }))).toBe(7200);
   expect(extendBy(session('a', { lease: { ...lease, longest_until: at(40) } }))).toBe(1800);
   expect(extendBy(session('a', { lease: { ...lease, longest_until: at(10) } }))).toBe(0);
 });
 
 test('a busy session is not idle', () => {
-  const lease = { ends_at: at(60), longest_until: null, idle_limit_seconds: 1800, idle_since: at(-3) };
+  const lease = leaseOf({ ends_at: at(60), longest_until: null, idle_limit_seconds: 1800, idle_since: at(-3) });
   expect(idleSeconds(session('a', { lease, activity: 'idle' }), NOW)).toBe(180);
   expect(idleSeconds(session('a', { lease, activity: 'busy' }), NOW)).toBeNull();
 });
@@ -218,7 +218,7 @@ test('a starting session never shows its old place', () => {
 test('news are differences: what had ended before the page was opened is none', () => {
   const ended = session('a', {
     state: 'ended',
-    ended: { at: at(-1), code: 'crashed', exit_code: 1, by: null, message: null, params: {}, device_returned_at: null }
+    ended: endedAs('crashed', { at: at(-1), exit_code: 1 })
   });
   expect(newsOf(null, [ended], NOW, () => false)).toEqual([]);
   expect(newsOf([session('a')], [ended], NOW, () => false)).toMatchObject([{ kind: 'fault' }]);
