@@ -21,22 +21,26 @@ Codes are kebab-case and stable; programs use ``code`` and ``params``, people re
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-# Controls (line ends among them), direction and invisible characters.
-_UNSAFE = re.compile(r"[\x00-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]")
+# Controls, formats (direction, zero width, tags), surrogates, private use, line and paragraph separators.
+_HIDDEN = frozenset(["Cc", "Cf", "Cs", "Co", "Zl", "Zp"])
 
 
 def one_line(text: object) -> str:
-    """Text of strangers as a log may hold it: one record stays one line, and nothing moves the cursor.
+    """Text of strangers as a log or a terminal may hold it: it stays one line, and nothing in it is obeyed or unseen.
 
     >>> one_line("no\\nWARNING forged")
     'no\\\\nWARNING forged'
     """
-    return _UNSAFE.sub(lambda match: repr(match[0])[1:-1], str(text))
+    shown = str(text)
+    if shown.isprintable():
+        return shown
+    from unicodedata import category
+
+    return "".join(repr(one)[1:-1] if category(one) in _HIDDEN else one for one in shown)
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import io
 import os
 import sys
 from collections.abc import Callable, Sequence
@@ -78,6 +79,9 @@ def build_parser() -> argparse.ArgumentParser:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; returns its exit status and never shows a traceback for an expected failure."""
     words = list(sys.argv[1:] if argv is None else argv)
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        # What the terminal's or the pipe's encoding lacks is written as an escape, as on stderr; not every one has "·".
+        sys.stdout.reconfigure(errors="backslashreplace")
     try:
         return _run(words)
     except BrokenPipeError:

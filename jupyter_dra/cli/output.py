@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import json
-import re
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TextIO
 
-# Control characters, escape sequences' first byte, direction and invisible characters (threat T02).
-_UNSAFE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]")
+from ..errors import one_line
 
 
 def clean(text: object) -> str:
@@ -18,17 +16,12 @@ def clean(text: object) -> str:
     >>> clean("gpu\\x1b[31m\\n")
     'gpu\\\\x1b[31m\\\\n'
     """
-    shown = str(text).replace("\t", " ").replace("\n", "\\n")
-    return _UNSAFE.sub(lambda match: _escape(match[0]), shown)
+    return one_line(str(text).replace("\t", " "))
 
 
 def clean_block(text: str) -> str:
     """Like `clean` for text of several lines; line ends stay."""
     return "\n".join(clean(line) for line in text.split("\n"))
-
-
-def _escape(character: str) -> str:
-    return f"\\x{ord(character):02x}" if ord(character) < 0x100 else f"\\u{ord(character):04x}"
 
 
 def write(text: str = "", stream: TextIO | None = None) -> None:

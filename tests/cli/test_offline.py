@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from importlib.resources import files
@@ -266,3 +267,19 @@ def test_rbac_prints_manifests_for_each_audience(dra: Command) -> None:
         kinds = {document["kind"] for document in yaml.safe_load_all(said.out)}
         assert kinds <= {"Role", "ClusterRole", "RoleBinding", "ClusterRoleBinding"}
         assert json.loads(dra("rbac", audience, "-o", "json").out)["kind"] == "List"
+
+
+def test_a_pipe_that_has_no_dots_and_arrows_gets_escapes_instead_of_a_fault(tmp_path: Path) -> None:
+    path = tmp_path / "claim.yaml"
+    path.write_text(
+        "apiVersion: resource.k8s.io/v1\nkind: ResourceClaim\nmetadata: {name: c}\nspec: {devices: {}}\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-m", "jupyter_dra.cli.main", "plan", "--tier", "gpu", "--inventory", str(path)],
+        env={**os.environ, "PYTHONIOENCODING": "ascii"},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 6, done.stderr
+    assert "Cannot be sure \\xb7 0 devices" in done.stdout
+    assert done.stderr == ""

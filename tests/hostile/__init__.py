@@ -11,6 +11,7 @@ TEXTS = (
     "line\r\nWARNING forged=record",
     "pay\u202egnp.exe",
     "zero\u200bwidth\u2066",
+    "soft\u00adhyphen\u180e\ufff9\U000e0041\ue000",
     "it's; touch canary #",
     '$(touch canary) `touch canary` "$HOME"',
     'x" || true || "',
@@ -30,6 +31,20 @@ TEXTS = (
 """Markup, terminal and direction controls, quotes of every language, templates, YAML, paths, options, lengths."""
 
 CONTROLS = frozenset(
-    [chr(code) for code in (*range(0x20), 0x7F, *range(0x202A, 0x202F), *range(0x2066, 0x206A))]
+    [
+        chr(code)
+        for code in (
+            *range(0x20),
+            *range(0x7F, 0xA0),
+            0xAD,
+            0x180E,
+            *range(0x200B, 0x2010),
+            *range(0x2028, 0x202F),
+            *range(0x2060, 0x2070),
+            0xFFF9,
+            0xE000,
+            0xE0041,
+        )
+    ]
 ) - {"\n", "\t"}
 """What no line for people may hold as it is."""
