@@ -12,7 +12,8 @@ export function python() {
   return process.env.PYTHON ?? join(ROOT, '.venv/bin/python');
 }
 
-function surroundings(folder) {
+/** An environment in which Jupyter and we find nothing of this machine's, only what lies in `folder`. */
+export function surroundings(folder) {
   const env = { ...process.env };
   for (const name of Object.keys(env)) {
     if (name.startsWith('JUPYTER') || name === 'KUBECONFIG') {
@@ -47,10 +48,14 @@ export function cardBundles(told) {
 /** The kubeconfig of a cluster that runs already; stories use it instead of a local cluster of their own. */
 const GIVEN = process.env.JUPYTER_DRA_STORY_KUBECONFIG;
 
+/** Program and arguments of our command in this checkout. */
+export function draCommand(...words) {
+  return [python(), '-c', 'import sys; from jupyter_dra.cli.main import main; sys.exit(main())', ...words];
+}
+
 function dra(folder, ...words) {
-  const code = 'import sys; from jupyter_dra.cli.main import main; sys.exit(main())';
-  const given = GIVEN ? ['--kubeconfig', GIVEN] : [];
-  const done = spawnSync(python(), ['-c', code, ...words, ...given], {
+  const [program, ...rest] = draCommand(...words, ...(GIVEN ? ['--kubeconfig', GIVEN] : []));
+  const done = spawnSync(program, rest, {
     cwd: join(folder, 'work'),
     env: surroundings(folder),
     encoding: 'utf8'

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import secrets
 import shutil
@@ -105,10 +106,11 @@ def _serve(arguments: argparse.Namespace, folder: Path, root: bool) -> int:
     page = "lab" if arguments.server_app == "lab" else "tree"
     with PrivateFolder() as scratch:
         environment = {**os.environ, "JUPYTER_TOKEN": token}
-        specs = Path(scratch) / "jupyter"
-        _install_kernelspecs(specs)
-        paths = [str(specs / "share" / "jupyter"), *(one for one in (os.environ.get("JUPYTER_PATH"),) if one)]
-        environment["JUPYTER_PATH"] = os.pathsep.join(paths)
+        own = Path(scratch) / "jupyter"
+        _install_kernelspecs(own)
+        _decline_news(own)
+        _put_first(environment, "JUPYTER_PATH", own / "share" / "jupyter")
+        _put_first(environment, "JUPYTER_CONFIG_PATH", own / "etc" / "jupyter")
         command = [
             sys.executable,
             "-m",
@@ -120,7 +122,6 @@ def _serve(arguments: argparse.Namespace, folder: Path, root: bool) -> int:
             "--ServerApp.open_browser=False",
             "--Application.log_level=WARN",
             "--DRAExtension.context=local",
-            "--LabApp.news_url=None",
             "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate",
             *(["--allow-root"] if root else []),
         ]
@@ -145,6 +146,17 @@ def _install_kernelspecs(folder: Path) -> None:
         install(
             {"tier": name}, display_name=f"Python ({shown})", context="local", user=False, prefix=str(folder)
         )
+
+
+def _decline_news(folder: Path) -> None:
+    """Have JupyterLab not ask whether it may show its project's news; what a user chose in the settings wins."""
+    target = folder / "etc" / "jupyter" / "labconfig" / "default_setting_overrides.json"
+    target.parent.mkdir(parents=True)
+    target.write_text(json.dumps({"@jupyterlab/apputils-extension:notification": {"fetchNews": "false"}}))
+
+
+def _put_first(environment: dict[str, str], variable: str, path: Path) -> None:
+    environment[variable] = os.pathsep.join(filter(None, (str(path), environment.get(variable))))
 
 
 def _tiers() -> list[tuple[str, str]]:
