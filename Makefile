@@ -67,13 +67,10 @@ test-ui: $(VENV)/.test ## stories in Chromium (needs the chromium command)
 	  node --test "$$story" || { echo "SECOND TRY: $$story"; node --test "$$story"; }; \
 	done
 
-# The oldest JupyterLab that is supported, in an environment of its own, made once for what we depend on.
-OLDEST = $(HOME)/.cache/jupyter-dra/lab-4.4-$$(sha256sum pyproject.toml | cut -c1-12)
-
 .PHONY: test-ui-oldest
 test-ui-oldest: $(VENV)/.test ## the main story in JupyterLab 4.4 (its environment is cached in the home folder)
-	@test -x $(OLDEST)/bin/jupyter-lab || { $(PYTHON) -m venv $(OLDEST) && $(OLDEST)/bin/python -m pip install -q -e '.[widgets]' 'jupyterlab==4.4.*'; }
-	PATH="$(NODE_PATH)$(BIN):$$PATH" PYTHON=$(OLDEST)/bin/python node --test tests/ui/main_journey.test.mjs
+	oldest=$$($(BIN)/python tools/oldest_lab.py); \
+	PATH="$(NODE_PATH)$(BIN):$$PATH" PYTHON=$$oldest node --test tests/ui/main_journey.test.mjs
 
 .PHONY: bench-ui
 bench-ui: $(VENV)/.test ## the panel at 40,000 devices in Chromium, against its bars
