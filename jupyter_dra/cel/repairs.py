@@ -34,9 +34,11 @@ def repair(text: str) -> Repair | None:
         return None
     if not isinstance(node, Call) or node.function not in _COMPARISONS or len(node.args) != 2:
         return None
-    left, right = node.args[0], node.args[1]
-    if isinstance(left, Call) and left.function == "compareTo" and left.target and len(left.args) == 1:
-        left, right = left.target, left.args[0]
+    left: Node = node.args[0]
+    right: Node = node.args[1]
+    call = left
+    if isinstance(call, Call) and call.function == "compareTo" and call.target and len(call.args) == 1:
+        left, right = call.target, call.args[0]
     domain, size = _memory_attribute(left), _size(right)
     if domain is None or size is None:
         return None

@@ -80,6 +80,38 @@ def short_product(product: str | None) -> str | None:
     return " ".join(words) if words and words != spaced.split() else product
 
 
+_GENERATIONS = {
+    (7, 0): "Volta",
+    (7, 5): "Turing",
+    (8, 0): "Ampere",
+    (8, 9): "Ada Lovelace",
+    (9, 0): "Hopper",
+    (10, 0): "Blackwell",
+}
+
+
+def generation_from(capability: str) -> str | None:
+    """NVIDIA's generation that begins with a range of compute capabilities; None where the range is another.
+
+    >>> generation_from(">=8.0")
+    'Ampere'
+    """
+    match = re.fullmatch(r">=\s*(\d+)(?:\.(\d+))?", capability.strip())
+    return _GENERATIONS.get((int(match[1]), int(match[2] or 0))) if match else None
+
+
+def with_article(label: str) -> str:
+    """A label with the article English needs, by how its first word is spoken.
+
+    >>> with_article("A100 40 GB"), with_article("T4 16 GB")
+    ('an A100 40 GB', 'a T4 16 GB')
+    """
+    first = label.partition(" ")[0]
+    spelled = re.match(r"[A-Z]{1,3}(\d|$)|[A-Z]{2}", first) is not None
+    vowel = first[:1] in "AEFHILMNORSX8" if spelled else first[:1].lower() in "aeiou8"
+    return f"{'an' if vowel else 'a'} {label}"
+
+
 def price_label(price: Mapping[str, Any]) -> str:
     """``€2.90``; a currency without a common sign by its code: ``2.90 CHF``."""
     amount, currency = str(price["amount"]), str(price["currency"])

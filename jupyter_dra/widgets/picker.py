@@ -11,7 +11,9 @@ from traitlets import Dict, Int, List, TraitError, Unicode, Union, validate
 
 from ..claims import Requirement, build_claim, to_magic, to_python, to_yaml
 from ..errors import DRAError
-from .pickerform import ANY, PickerForm, memory_sizes, offered, tier_option
+from .pickerchips import chips
+from .pickerform import PickerForm
+from .pickertiers import Limits, any_option, memory_columns, offered, price_of, signs, tier_option
 from .plain import visible, visible_lines
 from .verdicts import head_of, sentence_of
 
@@ -75,7 +77,8 @@ class DRAPicker(ipywidgets.VBox):  # type: ignore[misc]
         self._sessions = sessions
         self._asked = 0
         self._showing = False
-        self._offered: list[tuple[str, str]] = []
+        self._tiers: list[dict[str, Any]] = []
+        self._any: dict[str, Any] | None = None
         self._planning: Future[Any] | None = None
         super().__init__(**wish)
         self._build()
@@ -113,24 +116,20 @@ class DRAPicker(ipywidgets.VBox):  # type: ignore[misc]
             return
         sessions = self._sessions
 
-        async def look() -> list[dict[str, Any]]:
+        async def look() -> dict[str, Any]:
             feed = await sessions.inventory()
             context = await sessions.context()
             namespace = context["namespace"] or "default"
-            return await feed.ask(lambda inventory: inventory.tiers(namespace=namespace))
+            return await feed.ask(lambda inventory: inventory.offer(namespace=namespace))
 
-        def show(done: Future[list[dict[str, Any]]]) -> None:
+        def show(done: Future[dict[str, Any]]) -> None:
             if done.cancelled() or done.exception() is not None:
                 return
-            tiers = offered(done.result())
-            self._offered = [(tier_option(tier), tier["name"]) for tier in tiers]
+            self._any = done.result()["any_gpu"]
+            self._tiers = [dict(tier) for tier in offered(done.result()["tiers"])]
             self._show_tier()
-            self._showing = True
-            try:
-                self._form.show_sizes(memory_sizes(tiers))
-            finally:
-                self._showing = False
-            self._show_size()
+            self._show_memory()
+            self._form.price.value = price_of(self.plan, self._tiers)
 
         sessions.loop.run(look()).add_done_callback(show)
 
@@ -148,7 +147,7 @@ class DRAPicker(ipywidgets.VBox):  # type: ignore[misc]
         for name, widget in (("vram", form.vram), ("max_vram", form.most)):
             ipywidgets.link((self, name), (widget, "value"))
         form.size.observe(self._size_chosen, names="value")
-        self.observe(self._show_size, names="vram")
+        self.observe(self._show_limits, names=["tier", "vram", "max_vram"])
         if isinstance(self.count, int):
             ipywidgets.link((self, "count"), (form.count, "value"))
         for name, widget in (("product", form.product), ("architecture", form.family)):
@@ -156,15 +155,35 @@ class DRAPicker(ipywidgets.VBox):  # type: ignore[misc]
 
     def _show_tier(self, _change: Any = None) -> None:
         """Offer the known tiers and the one that is set; new options alone choose nothing."""
-        options = [(ANY, ""), *self._offered]
+        limits = Limits.of(self.vram, self.max_vram)
+        options = [(any_option(self._any), "")]
+        options += [(tier_option(tier, limits), tier["name"]) for tier in self._tiers]
+        self._form.show_signs([signs(tier, limits) for tier in (self._any or {}, *self._tiers)])
         if self.tier not in [name for _label, name in options]:
             options.append((visible(self.tier, 60), self.tier))
         self._showing = True
         try:
-            self._form.tier.options = options
+            if list(self._form.tier.options) != options:
+                self._form.tier.options = options
             self._form.tier.value = self.tier
         finally:
             self._showing = False
+
+    def _show_limits(self, _change: Any = None) -> None:
+        """What the asked memory rules out, in rows and columns."""
+        if self._tiers:
+            self._show_tier()
+            self._show_memory()
+        self._show_size()
+
+    def _show_memory(self) -> None:
+        self._showing = True
+        try:
+            limits = Limits.of(self.vram, self.max_vram)
+            self._form.show_columns(memory_columns(self._tiers, limits, self.tier))
+        finally:
+            self._showing = False
+        self._show_size()
 
     def _tier_chosen(self, change: Any) -> None:
         if not self._showing:
@@ -196,10 +215,13 @@ class DRAPicker(ipywidgets.VBox):  # type: ignore[misc]
             form.magic.value = visible(to_magic(wish), 2000)
             form.code.value = visible_lines(to_python(wish))
             form.claim.value = self._preview(wish)
+            form.show_chips(chips(wish), self._remove)
         except (DRAError, TraitError) as error:
             text = error.message if isinstance(error, DRAError) else str(error)
             self.set_trait("message", visible(text))
-            form.verdict.value, form.body.value, form.why.children = "Needs a correction", self.message, []
+            form.show_face("invalid")
+            form.price.value, form.why.children = "", []
+            form.verdict.value, form.body.value = "Needs a correction", self.message
             form.launch.disabled = True
             return
         form.launch.disabled = self._sessions is None
@@ -215,12 +237,18 @@ class DRAPicker(ipywidgets.VBox):  # type: ignore[misc]
                 else:
                     text = error.message if isinstance(error, DRAError) else str(error)
                     self.set_trait("message", visible(text))
+                    form.show_face("unknown")
                     form.verdict.value, form.body.value = "Cannot be sure", self.message
 
         if self._planning is not None:
             self._planning.cancel()
         self._planning = sessions.loop.run(sessions.plan(wish, detail="full"))
         self._planning.add_done_callback(show)
+
+    def _remove(self, field: str) -> None:
+        """Take a condition out of the request; a companion goes with what it must share."""
+        for name in ("near", "align") if field == "near" else (field,):
+            setattr(self, name, {"count": 1, "product": [], "architecture": []}.get(name))
 
     def _preview(self, wish: Requirement) -> str:
         if not wish.tier and wish.claim is None:
@@ -231,6 +259,8 @@ class DRAPicker(ipywidgets.VBox):  # type: ignore[misc]
         self.set_trait("plan", plan)
         form = self._form
         form.verdict.value, form.body.value = head_of(plan), sentence_of(plan)
+        form.price.value = price_of(plan, self._tiers)
+        form.show_face(plan["verdict"])
         told = (
             []
             if plan["verdict"] == "fits"

@@ -6,85 +6,19 @@ text goes into labels and options, which show text and never markup.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
 
 import ipywidgets
 from ipywidgets import Layout
 
-from ..planner.naming import price_label, short_product
-from .plain import visible
+from .pickertiers import ANY, Column
 
-ANY = "Any GPU"
 _WIDE = Layout(width="100%")
 _COLUMN = Layout(flex="1 1 300px", min_width="0")
-
-
-# Kinds that are chosen for themselves, in the order of the list; companions such as network cards are not.
-_KINDS = ("gpu", "part", "tpu", "other")
-
-
-def offered(tiers: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    """What the list shows: named tiers where there are any, whole devices by memory first, then parts, then others."""
-    shown = [tier for tier in tiers if not tier["hidden"] and tier["device_kind"] in _KINDS]
-    named = [tier for tier in shown if tier["display_name"]]
-
-    def place(tier: Mapping[str, Any]) -> tuple[int, int]:
-        sizes = [size["min_bytes"] for size in tier.get("sizes") or []]
-        return _KINDS.index(tier["device_kind"]), max(sizes or [0])
-
-    return sorted(named or shown, key=place)
-
-
-def _product(name: str) -> str:
-    return visible(short_product(name) or name, 40)
-
-
-def tier_option(tier: Mapping[str, Any]) -> str:
-    """Two lines: the name with what is free, then what it is. Front ends without our style show them as one."""
-    facts = [
-        _sizes(tier),
-        ", ".join(dict.fromkeys(_product(one["name"]) for one in (tier.get("products") or [])[:3])),
-        _price(tier.get("price")),
-    ]
-    name = visible(tier["display_name"] or tier["name"], 60)
-    free = free_words(tier)
-    first = f"{name} · {free}" if free else name
-    second = " · ".join(fact for fact in facts if fact)
-    return f"{first}\n{second}" if second else first
-
-
-def free_words(tier: Mapping[str, Any]) -> str:
-    """How many are free, and how that is known; nothing where it is not."""
-    total, free, most = tier.get("devices"), tier.get("free"), tier.get("free_at_most")
-    if not total or most is None:
-        return ""
-    if tier.get("exclusive_parts"):
-        return f"up to {most:,} free"
-    return f"{free:,} of {total:,} free" if free is not None else f"at most {most:,} of {total:,} free"
-
-
-def _sizes(tier: Mapping[str, Any]) -> str:
-    labels = [visible(size["label"], 20) for size in tier.get("sizes") or []]
-    if len(labels) < 2:
-        return labels[0] if labels else ""
-    return f"{labels[0].removesuffix(' GB')}–{labels[-1]}"
-
-
-def _price(price: Mapping[str, Any] | None) -> str:
-    return f"{visible(price_label(price), 20)}/h" if price else ""
-
-
-def memory_sizes(tiers: Sequence[Mapping[str, Any]]) -> list[tuple[str, int, int]]:
-    """Label, number and free of each size that exists, smallest first; a size in two tiers counts once."""
-    found: dict[str, tuple[int, int, int]] = {}
-    for tier in tiers:
-        for size in tier.get("sizes") or []:
-            free = size["free_at_most"] if size.get("free") is None else size["free"]
-            row = (size["min_bytes"], size["devices"], free or 0)
-            found[size["label"]] = max(row, found.get(size["label"], row), key=lambda one: one[1])
-    ordered = sorted(found.items(), key=lambda one: one[1][0])
-    return [(visible(label, 20), devices, free) for label, (_, devices, free) in ordered]
+# Drawn only where our style lines them up with the rows; elsewhere the words of the rows say the same.
+_OURS = Layout(display="none")
+FACES = ("fits", "busy", "impossible", "invalid", "unknown")
+_BAR, _LEAST = 40, 8
 
 
 class PickerForm:
@@ -92,16 +26,22 @@ class PickerForm:
 
     def __init__(self) -> None:
         self.tier = ipywidgets.RadioButtons(options=[(ANY, "")], layout=_WIDE)
+        self.signs = ipywidgets.VBox(layout=_OURS)
         self.vram = _text("at least", "any")
         self.most = _text("at most", "any")
         self.scale = ipywidgets.HBox()
         self.size = ipywidgets.SelectionSlider(
-            options=[("any", "")], description="", readout=False, layout=_WIDE
+            options=[("any", "")], description="", readout=False, layout=Layout(width="auto")
         )
+        self.chips = ipywidgets.HBox(layout=Layout(flex_flow="row wrap"))
         self.count = ipywidgets.BoundedIntText(1, min=1, max=32, description="How many", layout=_WIDE)
         self.product = _text("Product", "H100, A100")
         self.family = _text("Generation", "Hopper")
+        self.more = ipywidgets.Accordion(
+            [ipywidgets.VBox([self.count, self.product, self.family])], titles=("More",), selected_index=None
+        )
         self.verdict = ipywidgets.Label("", style={"font_weight": "bold"})
+        self.price = ipywidgets.Label("")
         self.body = ipywidgets.Label("")
         self.why = ipywidgets.VBox()
         self.code = ipywidgets.Textarea(disabled=True, rows=4, layout=_WIDE)
@@ -111,30 +51,41 @@ class PickerForm:
         self.state = ipywidgets.Label("")
         for widget, name in (
             (self.tier, "dra-picker-tiers"),
+            (self.signs, "dra-picker-signs"),
             (self.scale, "dra-picker-scale"),
+            (self.size, "dra-picker-thumb"),
+            (self.chips, "dra-picker-chips"),
+            (self.verdict, "dra-picker-verdict"),
+            (self.price, "dra-picker-price"),
+            (self.body, "dra-picker-body"),
             (self.code, "dra-picker-code"),
             (self.claim, "dra-picker-code"),
-            (self.body, "dra-picker-body"),
         ):
             widget.add_class(name)
-        self.size.add_class("dra-picker-thumb")
 
     def root(self) -> ipywidgets.Box:
         """Two columns, one below the other where there is little room."""
-        more = ipywidgets.Accordion(
-            [ipywidgets.VBox([self.count, self.product, self.family])], titles=("More",), selected_index=None
-        )
         memory = ipywidgets.HBox([self.vram, self.most], layout=Layout(flex_flow="row wrap"))
         left = ipywidgets.VBox(
-            [_head("Tier"), self.tier, _head("Memory of each device"), memory, self.scale, self.size, more],
+            [
+                _head("Tier"),
+                _named(ipywidgets.Box([self.tier, self.signs], layout=_WIDE), "dra-picker-rows"),
+                _head("Memory of each device"),
+                memory,
+                self.scale,
+                self.size,
+                self.chips,
+                self.more,
+            ],
             layout=_COLUMN,
         )
         details = ipywidgets.Accordion(
             [self.claim, self.magic], titles=("Claim", "As a line of %dra"), selected_index=None
         )
+        head = ipywidgets.HBox([self.verdict, self.price], layout=Layout(justify_content="space-between"))
         right = ipywidgets.VBox(
             [
-                ipywidgets.VBox([self.verdict, self.body]),
+                ipywidgets.VBox([head, self.body]),
                 self.why,
                 _head("As code"),
                 self.code,
@@ -144,15 +95,46 @@ class PickerForm:
             ],
             layout=_COLUMN,
         )
-        box = ipywidgets.Box([left, right], layout=Layout(flex_flow="row wrap", width="100%"))
-        box.add_class("dra-picker-columns")
-        return box
+        columns = ipywidgets.Box([left, right], layout=Layout(flex_flow="row wrap", width="100%"))
+        return _named(columns, "dra-picker-columns")
 
-    def show_sizes(self, sizes: Sequence[tuple[str, int, int]]) -> None:
+    def show_signs(self, rows: Sequence[Sequence[tuple[str, str]]]) -> None:
+        """One line of signs per tier, in the order of the list."""
+        self.signs.children = [_sign_row(row) for row in rows]
+
+    def show_columns(self, columns: Sequence[Column]) -> None:
         """One column per size that exists: how many are free above it, its size below, and a slider under all."""
-        most = max([devices for _, devices, _ in sizes] or [1])
-        self.scale.children = [_size_column(label, devices, free, most) for label, devices, free in sizes]
-        self.size.options = [("any", ""), *[(label, label.replace(" ", "")) for label, _, _ in sizes]]
+        most = max([column.devices for column in columns] or [1])
+        blank = ipywidgets.Label("", layout=Layout(flex="1 1 0"))
+        self.scale.children = [blank, *(_size_column(column, most) for column in columns)]
+        options = [("any", ""), *[(column.label, column.label.replace(" ", "")) for column in columns]]
+        if list(self.size.options) != options:
+            self.size.options = options
+        # The thumb stands under the middle of its column.
+        self.size.layout.margin = f"0 {50 / len(options):.2f}%"
+
+    def show_chips(self, chips: Sequence[tuple[str, str]], remove: Callable[[str], None]) -> None:
+        """The further conditions; a press removes one, the last chip opens the fields for more."""
+        buttons = []
+        for field, words in chips:
+            button = _chip(f"{words} ✕", f"Remove: {words}")
+            button.on_click(lambda _button, field=field: remove(field))
+            buttons.append(button)
+        add = _chip("+ condition", "More conditions")
+        add.on_click(lambda _button: setattr(self.more, "selected_index", 0))
+        self.chips.children = [*buttons, add]
+
+    def show_face(self, verdict: str) -> None:
+        """The icon beside the verdict, in JupyterLab."""
+        for face in FACES:
+            self.verdict.remove_class(f"dra-mod-{face}")
+        if verdict in FACES:
+            self.verdict.add_class(f"dra-mod-{verdict}")
+
+
+def _named(box: ipywidgets.Box, name: str) -> ipywidgets.Box:
+    box.add_class(name)
+    return box
 
 
 def _text(description: str, placeholder: str) -> ipywidgets.Text:
@@ -166,14 +148,38 @@ def _head(words: str) -> ipywidgets.Label:
     return ipywidgets.Label(words, style={"font_weight": "bold"})
 
 
-def _size_column(label: str, devices: int, free: int, most: int) -> ipywidgets.VBox:
+def _chip(words: str, tooltip: str) -> ipywidgets.Button:
+    button = ipywidgets.Button(description=words, tooltip=tooltip, layout=Layout(width="auto"))
+    button.add_class("dra-picker-chip")
+    return button
+
+
+def _sign_row(row: Sequence[tuple[str, str]]) -> ipywidgets.HBox:
+    labels = []
+    for look, text in row:
+        label = ipywidgets.Label(text)
+        label.add_class(f"dra-mod-{look}")
+        labels.append(label)
+    return ipywidgets.HBox(labels)
+
+
+def _size_column(column: Column, most: int) -> ipywidgets.VBox:
+    height = _LEAST + round(_BAR * column.devices / most)
     bar = ipywidgets.IntProgress(
-        value=free, min=0, max=most, orientation="vertical", layout=Layout(height="48px", width="24px")
+        value=column.free,
+        min=0,
+        max=max(1, column.devices),
+        orientation="vertical",
+        layout=Layout(height=f"{height}px", width="20px"),
     )
-    bar.tooltip = f"{label}: {free:,} of {devices:,} free"
-    column = ipywidgets.VBox(
-        [ipywidgets.Label(f"{free:,}"), bar, ipywidgets.Label(label.removesuffix(" GB"))],
-        layout=Layout(align_items="center", flex="1 1 0"),
+    bar.tooltip = f"{column.label}: {column.free:,} of {column.devices:,} free"
+    box = ipywidgets.VBox(
+        [ipywidgets.Label(f"{column.free:,}"), bar, ipywidgets.Label(column.label.removesuffix(" GB"))],
+        layout=Layout(align_items="center", flex="1 1 0", justify_content="flex-end"),
     )
-    column.add_class("dra-picker-size")
-    return column
+    box.add_class("dra-picker-size")
+    if column.exclusive:
+        box.add_class("dra-mod-exclusive")
+    if not column.fits:
+        box.add_class("dra-mod-unfit")
+    return box

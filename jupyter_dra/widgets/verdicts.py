@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from ..planner.naming import with_article
 from .plain import visible
 
 VERDICTS = {
@@ -54,4 +55,5 @@ def _likely(plan: Mapping[str, Any]) -> str:
     if not node or not node.get("devices"):
         return ""
     device = node["devices"][0]
-    return f" Likely {visible(device.get('label') or device['device'], 60)} on {visible(node['name'], 60)}."
+    label = visible(device.get("label") or device["device"], 60)
+    return f" Likely {with_article(label) if device.get('label') else label} on {visible(node['name'], 60)}."

@@ -4,7 +4,7 @@ import { newLab } from './browser.mjs';
 import { writeNotebooks, notebook } from './notebooks.mjs';
 import { startServer } from './server.mjs';
 
-const CELLS = ['%load_ext jupyter_dra\n%dra ui'];
+const CELLS = ['%load_ext jupyter_dra\npicker = %dra ui\npicker.compute_capability = ">=8.0"\npicker'];
 
 /** Opens a notebook with the picker in it, and returns the picker once it shows a verdict. */
 export async function openPicker(lab) {
@@ -29,7 +29,8 @@ export async function pickerPictures(browser, themes, save) {
       const picker = await openPicker(lab);
       await picker.getByRole('textbox', { name: 'at least' }).fill('40GB');
       await lab.page.keyboard.press('Enter');
-      await picker.getByText(/Likely/).waitFor();
+      await picker.getByText('too small').waitFor();
+      await picker.getByText('€1.10/h', { exact: true }).waitFor();
       await save(picker, 'm1', dark);
       await lab.page.setViewportSize({ width: 740, height: 1300 });
       await save(picker, 'm2', dark);

@@ -8,7 +8,18 @@ from typing import Any
 from jupyter_dra.claims import Requirement
 from jupyter_dra.widgets import DRAPicker
 from jupyter_dra.widgets.picker import FIELDS, MORE
-from jupyter_dra.widgets.pickerform import PickerForm, memory_sizes, offered, tier_option
+from jupyter_dra.widgets.pickerchips import chips
+from jupyter_dra.widgets.pickerform import PickerForm
+from jupyter_dra.widgets.pickertiers import (
+    Column,
+    Limits,
+    any_option,
+    memory_columns,
+    offered,
+    price_of,
+    signs,
+    tier_option,
+)
 from jupyter_dra.widgets.verdicts import head_of, sentence_of
 
 
@@ -25,7 +36,13 @@ def test_every_requirement_field_can_be_given_by_code_and_shows_in_the_words() -
 
 def tier(name: str, *sizes: tuple[str, int, int], **more: Any) -> dict[str, Any]:
     listed = [
-        {"label": label, "min_bytes": int(label.split()[0]) * 10**9, "devices": devices, "free": free}
+        {
+            "label": label,
+            "min_bytes": int(label.split()[0]) * 10**9,
+            "max_bytes": int(label.split()[0]) * 10**9,
+            "devices": devices,
+            "free": free,
+        }
         for label, devices, free in sizes
     ]
     devices, free = sum(one[1] for one in sizes), sum(one[2] for one in sizes)
@@ -71,18 +88,44 @@ def test_named_tiers_stand_by_memory_parts_after_them_and_companions_not_at_all(
     assert [one["name"] for one in offered(tiers[2:3])] == ["gpu.nvidia.com"]
 
 
+def test_a_tier_without_the_asked_memory_says_so() -> None:
+    assert tier_option(tier("Small", ("24 GB", 4, 3)), Limits.of("40GB", "")).endswith("too small")
+    assert tier_option(tier("Large", ("80 GB", 4, 3)), Limits.of("", "40 GB")).endswith("too large")
+    assert Limits.of("eighty", "") == Limits()
+
+
+def test_signs_tell_what_fits_what_is_free_taken_and_out_of_service() -> None:
+    row = tier("Any", ("24 GB", 4, 3), ("80 GB", 4, 2), out_of_service=1)
+    assert signs(row, Limits.of("40GB", "")) == [
+        ("fits", "▮▮"),
+        ("free", "▯▯▯"),
+        ("taken", "▪▪"),
+        ("out", "×"),
+    ]
+    assert signs({**row, "exclusive_parts": True}, Limits()) == []
+    many = signs(tier("Many", ("80 GB", 400, 100)), Limits())
+    assert [(look, len(text)) for look, text in many] == [("fits", 5), ("taken", 15)]
+
+
+def test_any_gpu_says_how_many_are_free_of_all() -> None:
+    assert any_option(tier("", ("24 GB", 18, 9))) == "Any GPU · 9 of 18 free\nsmallest first"
+    assert any_option(None) == "Any GPU\nsmallest first"
+
+
 def test_a_size_in_two_tiers_is_one_column_and_sizes_stand_in_order() -> None:
     tiers = [tier("a", ("80 GB", 12, 5)), tier("b", ("24 GB", 4, 3), ("80 GB", 4, 1))]
-    assert memory_sizes(tiers) == [("24 GB", 4, 3), ("80 GB", 12, 5)]
+    columns = memory_columns(tiers, Limits.of("40GB", ""))
+    assert columns == [Column("24 GB", 4, 3, fits=False), Column("80 GB", 12, 5)]
     form = PickerForm()
-    form.show_sizes(memory_sizes(tiers))
+    form.show_columns(columns)
     assert [option for option, _ in form.size.options] == ["any", "24 GB", "80 GB"]
-    assert [column.children[0].value for column in form.scale.children] == ["3", "5"]
+    assert [column.children[0].value for column in form.scale.children[1:]] == ["3", "5"]
+    assert ["dra-mod-unfit" in column._dom_classes for column in form.scale.children[1:]] == [True, False]
 
 
 def test_the_thumb_and_the_field_say_the_same_size() -> None:
     picker = DRAPicker(vram="80GB")
-    picker._form.show_sizes([("24 GB", 4, 3), ("80 GB", 12, 5)])
+    picker._form.show_columns([Column("24 GB", 4, 3), Column("80 GB", 12, 5)])
     picker._show_size()
     assert picker._form.size.value == "80GB"
     picker._form.size.value = "24GB"
@@ -91,6 +134,52 @@ def test_the_thumb_and_the_field_say_the_same_size() -> None:
     assert picker._form.size.value == "24GB"
     picker._form.size.value = ""
     assert picker.vram == ""
+
+
+def test_each_further_condition_is_a_chip_that_a_press_removes() -> None:
+    picker = DRAPicker(
+        vram="80GB", count=2, compute_capability=">=8.0", near=[{"tier": "rdma-nic"}], align="numaNode"
+    )
+    assert [button.description for button in picker._form.chips.children] == [
+        "2 devices ✕",
+        "Ampere or newer ✕",
+        "rdma-nic, same NUMA node ✕",
+        "+ condition",
+    ]
+    picker._form.chips.children[2].click()
+    assert picker.near is None and picker.align is None
+    picker._form.chips.children[1].click()
+    assert picker.requirement == Requirement(vram="80GB", count=2)
+    picker._form.chips.children[-1].click()
+    assert picker._form.more.selected_index == 0
+
+
+def test_conditions_are_named_as_people_say_them() -> None:
+    wish = Requirement(
+        product=["H100", "A100"],
+        where=["true", "true"],
+        share={"profile": "2g.10gb"},
+        tolerate=[{"key": "x"}],
+    )
+    assert [words for _field, words in chips(wish)] == [
+        "H100, A100",
+        "2 own conditions",
+        "part 2g.10gb",
+        "marked devices accepted",
+    ]
+
+
+def test_the_price_is_that_of_what_is_likely_taken() -> None:
+    price = {"amount": "1.10", "currency": "EUR", "per": "hour"}
+    tiers = [
+        tier("medium", ("40 GB", 2, 1), device_class="medium-gpu", price=price),
+        tier("free", ("80 GB", 1, 1)),
+    ]
+    request = {"name": "gpu", "firstAvailable": [{"name": "1", "deviceClassName": "medium-gpu"}]}
+    node = {"likely": True, "devices": [{"request": "gpu/1"}]}
+    plan = {"requirement": {}, "nodes": [node], "claim": {"spec": {"devices": {"requests": [request]}}}}
+    assert price_of(plan, tiers) == "€1.10/h"
+    assert price_of({"requirement": {"tier": "free"}, "nodes": []}, tiers) == ""
 
 
 def test_the_request_stands_as_code_and_as_a_line() -> None:
@@ -105,7 +194,8 @@ def test_verdicts_have_the_words_of_the_panel() -> None:
     nodes = [{"name": "n", "likely": True, "devices": [device]}]
     fits = {"verdict": "fits", "counts": counts, "nodes": nodes}
     assert (
-        head_of(fits) + " · " + sentence_of(fits) == "Fits now · 6 devices on 1 node. Likely A100 40 GB on n."
+        head_of(fits) + " · " + sentence_of(fits)
+        == "Fits now · 6 devices on 1 node. Likely an A100 40 GB on n."
     )
     assert sentence_of({"verdict": "busy", "counts": counts}) == "8 devices would fit, none is free."
     hidden = {"verdict": "unknown", "counts": {**counts, "free": None, "free_at_most": 5}}

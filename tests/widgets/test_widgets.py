@@ -120,7 +120,10 @@ def test_the_picker_plans_every_change_and_launches_what_it_shows(sessions: Fake
 def test_hidden_tiers_are_not_offered(sessions: FakeSessions) -> None:
     picker = DRAPicker(sessions=sessions)
     planned(picker, sessions)
-    assert picker._form.tier.options == (("Any GPU", ""), ("High memory", "high-memory-gpu"))
+    assert picker._form.tier.options == (
+        ("Any GPU\nsmallest first", ""),
+        ("High memory", "high-memory-gpu"),
+    )
 
 
 def test_a_value_that_cannot_be_used_is_said_and_blocks_launch(sessions: FakeSessions) -> None:
