@@ -159,6 +159,7 @@ async def _withdraw(ctx: Context, session: LiveSession, successor: LiveKernel, w
 
 async def _switch(ctx: Context, session: LiveSession, kernel: LiveKernel, successor: LiveKernel) -> None:
     """End the old kernel, wait until its pod is gone, start the new one; from here on there is no way back."""
+    session.amend("moving", kernel.id, placed_at=int(session.clock()))
     session.kernels = [successor if one is kernel else one for one in session.kernels]
     session.spare = [kernel if one is successor else one for one in session.spare]
     session.changed("kernels")

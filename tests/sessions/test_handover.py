@@ -93,6 +93,8 @@ def test_another_size_comes_with_a_pod_that_is_scheduled_first_and_starts_when_t
     owners = place.object("resourceclaims", before.id)["metadata"]["ownerReferences"]
     assert f"{before.id}-1" in [owner["name"] for owner in owners]
     assert [one["event"] for one in after.history] == ["moving", "moved"]
+    moving, moved = after.history
+    assert moving["at"] <= moving["placed_at"] <= moved["at"]
 
 
 def test_the_clients_of_a_moved_kernel_go_on_at_the_same_addresses(place: Place) -> None:

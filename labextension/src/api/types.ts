@@ -738,6 +738,8 @@ export interface components {
       readonly kernel?: string;
       readonly code?: string | null;
       readonly detail?: string | null;
+      /** @description of moving: since when the next pod stands ready and the old one leaves */
+      readonly placed_at?: number;
     } & {
       readonly [key: string]: unknown;
     };

@@ -5,6 +5,7 @@ import { useEffect, useId, useRef, type MouseEvent, type ReactElement } from 're
 import type { Session } from '../api/types';
 import type { Warning } from '../model/sessions';
 import { clock, duration, runningClock } from '../format/durations';
+import { moveWords } from '../format/moves';
 import { percent } from '../format/numbers';
 import { costWords, devicesLine, givingBackWords, kernelState, missingWords, queueWords } from '../format/sessions';
 import { used, usedOf } from '../format/sizes';
@@ -256,6 +257,16 @@ function WarningLine(props: SessionProps): ReactElement | null {
   );
 }
 
+/** A kernel on its way to another pod: said also where the session is folded. */
+function MoveLine({ session, now }: SessionProps): ReactElement | null {
+  const words = moveWords(useSpeech(), session, now);
+  return words === null ? null : (
+    <p className="dra-Hint">
+      <Spinner /> {words}
+    </p>
+  );
+}
+
 function Running(props: SessionProps): ReactElement {
   const speech = useSpeech();
   const { trans } = speech;
@@ -291,6 +302,7 @@ function Running(props: SessionProps): ReactElement {
     <>
       {(unfolded || session.usage || warning?.kind === 'lease') && <Meters {...props} />}
       {unfolded && <Kernels {...props} />}
+      <MoveLine {...props} />
       <WarningLine {...props} />
       {props.stepsOpen && <Steps views={stepViews(session)} session={session} now={props.now} />}
       {(unfolded || warning?.kind === 'lease') && (

@@ -3,6 +3,7 @@
 import { Problem, type DRAClient } from '../api/client';
 import type { ChangeStream } from '../api/stream';
 import type { SessionCreate, KernelRestart, Session, SessionEvent, SessionKernel } from '../api/types';
+import { lastOfMove } from '../format/moves';
 import { Observable, type Visibility } from './observable';
 
 export interface SessionsState {
@@ -13,8 +14,6 @@ export interface SessionsState {
 
 /** A second press within this time joins the first. */
 const SAME_PRESS_MS = 1000;
-/** Lines of the history about a kernel's way to another pod. */
-const MOVES: ReadonlySet<string> = new Set(['moving', 'moved', 'not-moved']);
 /** Ended sessions stay a day. */
 export const ENDED_KEPT_MS = 24 * 3600e3;
 
@@ -159,15 +158,12 @@ export class SessionsModel {
       const look = (): void => {
         const session = this.get(id);
         const one = session?.kernels.find(item => item.id === kernel);
-        if (one?.next_pod) {
-          return;
-        }
-        const last = session?.history?.filter(item => item.kernel === kernel && MOVES.has(item.event)).pop();
-        if (one && last?.event === 'moving') {
+        const last = session && one ? lastOfMove(session, kernel) : null;
+        if (one?.next_pod || last?.event === 'moving') {
           return;
         }
         this.state.changed.disconnect(look);
-        resolve(one && last?.event === 'not-moved' ? (last.detail ?? last.code ?? '') : null);
+        resolve(last?.event === 'not-moved' ? (last.detail ?? last.code ?? '') : null);
       };
       this.state.changed.connect(look);
       look();

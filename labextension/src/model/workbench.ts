@@ -6,6 +6,7 @@ import { Signal, type ISignal } from '@lumino/signaling';
 import type { DRAClient } from '../api/client';
 import type { ChangeStream } from '../api/stream';
 import type { Requirement, Session } from '../api/types';
+import { moveOf } from '../format/moves';
 import { ClaimEditor } from './claimeditor';
 import { ClusterModel } from './cluster';
 import { DevicesModel } from './devices';
@@ -286,7 +287,9 @@ export class Workbench {
       this.cluster.state.value.lost !== null ||
       this.sessions.state.value.sessions.some(
         session =>
-          ['starting', 'releasing', 'waiting'].includes(session.state) || warningOf(session, now)?.kind === 'idle'
+          ['starting', 'releasing', 'waiting'].includes(session.state) ||
+          moveOf(session) !== null ||
+          warningOf(session, now)?.kind === 'idle'
       );
   }
 

@@ -86,6 +86,11 @@ export const MESSAGES: Readonly<Record<string, readonly string[]>> = {
     'Starting Python 3',
     'Connecting'
   ],
+  '29 restart waits': [
+    'Placing another pod; the kernel goes on meanwhile · 0:14',
+    'Waiting for the old kernel to let go of the device · 0:14',
+    'The pod was lost; the kernel starts in another one · 0:14'
+  ],
   '30 ready': [
     'Ready after 3.4 s, as predicted: gpu-3.',
     'Ready after 3.4 s on gpu-3; gpu-4 was predicted but taken meanwhile.'

@@ -4,6 +4,7 @@ import type { Holder, Params, Session, Share, Step } from '../../src/api/types';
 import { endWords } from '../../src/format/ends';
 import { changeWords, gainWords } from '../../src/format/changes';
 import { holderWords } from '../../src/format/holders';
+import { moveWords } from '../../src/format/moves';
 import { reasonLine } from '../../src/format/reasons';
 import { givingBackWords, missingWords, queueWords, sharingWords } from '../../src/format/sessions';
 import { readyWords, stepDetail, stepTitle, stepViews } from '../../src/format/steps';
@@ -173,6 +174,11 @@ function launches(speech: Speech): Said {
       step('kernel-starting', 'todo', { kernel: 'Python 3' })
     ]
   });
+  const seconds = Math.floor(NOW / 1000) - 14;
+  const moved = (...events: object[]): string => {
+    const history = events.map(entry => ({ at: seconds, kernel: 'k', event: '', ...entry }));
+    return moveWords(speech, session('a', { kernels: [kernel('k', 'a.ipynb')], history }), NOW) ?? '';
+  };
   const surprised = { ...starting, devices: [{ ...starting.devices[0]!, predicted: false }] };
   const lines = stepViews(starting).map(view => {
     const detail = stepDetail(speech, view, starting);
@@ -181,6 +187,11 @@ function launches(speech: Speech): Said {
   });
   return {
     '28 steps': lines,
+    '29 restart waits': [
+      moved({ event: 'restarted' }, { event: 'moving' }),
+      moved({ event: 'moving', at: seconds - 60, placed_at: seconds }),
+      moved({ event: 'pod-lost' })
+    ],
     '30 ready': [starting, surprised].map(item => sentenceText(readyWords(speech, item))),
     '32 giving back': [
       givingBackWords(speech, at(-14 / 60), NOW, 'node-b'),

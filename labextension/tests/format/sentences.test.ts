@@ -1,12 +1,13 @@
 /** Lines beside the numbered messages: figures of the planner, clocks, places, requests, money. */
 
 import { isFault } from '../../src/format/ends';
+import { moveWords } from '../../src/format/moves';
 import { reasonLine } from '../../src/format/reasons';
 import { fieldWords, requirementLine } from '../../src/format/requirement';
 import { costWords, placeLabel, queueWords } from '../../src/format/sessions';
 import { stepDetail, stepTime, stepTitle, stepViews } from '../../src/format/steps';
 import { sentenceText } from '../../src/format/text';
-import { at, NOW, session } from '../data/answers';
+import { at, kernel, NOW, session } from '../data/answers';
 import { ENGLISH } from '../data/speech';
 
 const reason = (code: string, devices: number, params: Record<string, unknown>): string => {
@@ -122,4 +123,15 @@ test('money is shown only where the admin set a price', () => {
     ready_at: at(-30)
   });
   expect(costWords(ENGLISH, priced, NOW)).toBe('€3.00 so far.');
+});
+
+test('a kernel that is there, moved or not, waits for nothing', () => {
+  const after = (...events: string[]): string | null => {
+    const history = events.map(event => ({ at: 0, kernel: 'k', event }));
+    return moveWords(ENGLISH, session('a', { kernels: [kernel('k', 'a.ipynb')], history }), NOW);
+  };
+  expect(after()).toBeNull();
+  expect(after('moving', 'moved')).toBeNull();
+  expect(after('moving', 'not-moved', 'restarted')).toBeNull();
+  expect(after('pod-lost', 'replaced')).toBeNull();
 });
