@@ -26,6 +26,9 @@ class Kept:
     messages: tuple[list[bytes], ...] = ()
     dropped_messages: int = 0
     dropped_bytes: int = 0
+    dropped_lines: int = 0
+    dropped_since: str | None = None
+    dropped_until: str | None = None
 
 
 async def fetch_kept(handle: KernelHandle) -> Kept:
@@ -51,7 +54,14 @@ async def _read(stream: TLSStream) -> Kept:
     while True:
         told: Any = json.loads(await stream.readline(LINE_LIMIT))
         if isinstance(told, dict):
-            return Kept(tuple(messages), _count(told["dropped_messages"]), _count(told["dropped_bytes"]))
+            return Kept(
+                tuple(messages),
+                _count(told["dropped_messages"]),
+                _count(told["dropped_bytes"]),
+                _count(told.get("dropped_lines")),
+                _date(told.get("dropped_since")),
+                _date(told.get("dropped_until")),
+            )
         parts = [base64.b64decode(part, validate=True) for part in told]
         size += sum(map(len, parts))
         if size > MOST_BYTES:
@@ -61,3 +71,7 @@ async def _read(stream: TLSStream) -> Kept:
 
 def _count(value: Any) -> int:
     return value if isinstance(value, int) and value > 0 else 0
+
+
+def _date(value: Any) -> str | None:
+    return value if isinstance(value, str) and len(value) < 64 else None

@@ -102,6 +102,16 @@ class Published(podkernel.Pipe):
         self.transport.resume_reading()
 
 
+def lines_and_date(parts: list[bytes]) -> tuple[int, str | None]:
+    """Ends of lines in a message, and when the kernel made it; of what is no message (0, None)."""
+    try:
+        header, content = parts[parts.index(b"<IDS|MSG>") + 2], parts[parts.index(b"<IDS|MSG>") + 5]
+        date = json.loads(header.decode()).get("date")
+    except (ValueError, IndexError, AttributeError):
+        return 0, None
+    return content.count(b"\\n"), date if isinstance(date, str) else None
+
+
 class Keeper:
     """The newest messages published while nobody was connected."""
 
@@ -111,6 +121,9 @@ class Keeper:
         self.size = 0
         self.dropped_messages = 0
         self.dropped_bytes = 0
+        self.dropped_lines = 0
+        self.dropped_since: str | None = None
+        self.dropped_until: str | None = None
         self._readers: set[podkernel.Pipe] = set()
         self._parked: Published | None = None
 
@@ -135,15 +148,28 @@ class Keeper:
         self.messages.append(parts)
         self.size += sum(map(len, parts))
         while self.size > self.most and self.messages:
-            size = sum(map(len, self.messages.popleft()))
-            self.size -= size
-            self.dropped_bytes += size
-            self.dropped_messages += 1
+            self._drop(self.messages.popleft())
+
+    def _drop(self, parts: list[bytes]) -> None:
+        size = sum(map(len, parts))
+        self.size -= size
+        self.dropped_bytes += size
+        self.dropped_messages += 1
+        lines, date = lines_and_date(parts)
+        self.dropped_lines += lines
+        self.dropped_since = self.dropped_since or date
+        self.dropped_until = date or self.dropped_until
 
     async def give(self, writer: asyncio.StreamWriter) -> None:
         """Write everything kept, a JSON line for each message, and how much is missing; then keep nothing more."""
         messages = list(self.messages)
-        told = {"dropped_messages": self.dropped_messages, "dropped_bytes": self.dropped_bytes}
+        told = {
+            "dropped_messages": self.dropped_messages,
+            "dropped_bytes": self.dropped_bytes,
+            "dropped_lines": self.dropped_lines,
+            "dropped_since": self.dropped_since,
+            "dropped_until": self.dropped_until,
+        }
         self.release()
         writer.write(b'{"ok":true}\n')
         for parts in messages:
@@ -162,4 +188,5 @@ class Keeper:
         if parked is not None:
             parked.transport.close()
         self.messages.clear()
-        self.size = self.dropped_messages = self.dropped_bytes = 0
+        self.size = self.dropped_messages = self.dropped_bytes = self.dropped_lines = 0
+        self.dropped_since = self.dropped_until = None

@@ -13,7 +13,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ..kernels.kept import Kept, fetch_kept
-from .offline import OfflineBuffer, parent_of
+from .offline import Lost, OfflineBuffer, parent_of
 
 if TYPE_CHECKING:
     from ..sessions.ports import KernelHandle
@@ -49,7 +49,8 @@ async def catch_up(manager: Any, handle: KernelHandle, client: str, wrap: Callab
         await _until_heard(kernel.session, channels["control"], info["buffer"])
     kept: Kept = await wrap(fetch_kept(handle))
     if info is not None and isinstance(info["buffer"], OfflineBuffer):
-        info["buffer"].put_first(kept.messages, kept.dropped_bytes)
+        lost = Lost(kept.dropped_bytes, kept.dropped_lines, kept.dropped_since, kept.dropped_until)
+        info["buffer"].put_first(kept.messages, lost)
         info["buffer"].missing = partial(lost_replies, kernel.session)
     return kept
 

@@ -72,3 +72,19 @@ def test_beyond_the_bound_the_oldest_is_dropped_and_counted(podkeep: ModuleType)
     assert [message[1][0] for message in keeper.messages] == [6, 7, 8, 9]
     assert (keeper.dropped_messages, keeper.dropped_bytes) == (6, 6 * 205)
     assert keeper.size == 4 * 205
+
+
+def test_what_is_dropped_is_counted_in_lines_and_dated_by_the_kernel(podkeep: ModuleType) -> None:
+    def printed(minute: int) -> list[bytes]:
+        header = b'{"date":"2026-11-30T12:%02d:00Z"}' % minute
+        return [b"stream", b"<IDS|MSG>", b"sig", header, b"{}", b"{}", rb'{"text":"a\nb\n"}']
+
+    keeper = podkeep.Keeper(most=1)
+    for minute in (2, 9, 18):
+        keeper.add(printed(minute))
+    keeper.add([b"no", b"message"])
+    assert keeper.dropped_lines == 6
+    assert keeper.dropped_since == "2026-11-30T12:02:00Z"
+    assert keeper.dropped_until == "2026-11-30T12:18:00Z"
+    keeper.release()
+    assert (keeper.dropped_lines, keeper.dropped_since, keeper.dropped_until) == (0, None, None)

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from jupyter_client.session import Session
 
-from jupyter_dra.server.offline import MOST_CELLS, OfflineBuffer, _notice, bound_buffers
+from jupyter_dra.server.offline import MOST_CELLS, Lost, OfflineBuffer, _notice, bound_buffers, gap_bundle
 
 SESSION = Session(key=b"k")
 
@@ -30,11 +30,13 @@ def read(item: tuple[str, list[Any]]) -> tuple[str, str]:
     """The cell and the text of a replayed message, its signature checked."""
     _, parts = SESSION.feed_identities(item[1])
     message = SESSION.deserialize(parts)
-    return message["parent_header"]["msg_id"], message["content"].get("text", message["msg_type"])
+    content = message["content"]
+    shown = content.get("data", {}).get("text/plain") or content.get("text", message["msg_type"])
+    return message["parent_header"]["msg_id"], shown
 
 
 def buffer(most: int = 10_000) -> OfflineBuffer:
-    return OfflineBuffer(lambda header, size: _notice(SESSION, header, size), most)
+    return OfflineBuffer(lambda header, lost: _notice(SESSION, header, lost), most)
 
 
 def test_output_within_the_bound_is_replayed_as_it_came() -> None:
@@ -53,10 +55,31 @@ def test_of_a_flood_the_newest_is_kept_and_each_cell_is_told_what_it_lost() -> N
         kept.append(printed("b", f"{number}" + "y" * 1000))
     kept.append(("shell", SESSION.serialize(SESSION.msg("execute_reply", content={}, parent=parent("b")))))
     told = [read(item) for item in kept]
-    assert [cell for cell, text in told if "were dropped here" in text] == ["a", "b"]
+    assert [cell for cell, text in told if "not kept" in text] == ["a", "b"]
     assert told[-2] == ("b", "49" + "y" * 1000), "the newest output"
     assert told[-1] == ("b", "execute_reply"), "replies are never dropped"
     assert sum(len(part) for item in kept for part in item[1]) < 12_000
+
+
+def test_what_was_not_kept_is_told_in_lines_and_with_its_time() -> None:
+    lost = Lost(4096, 1204, "2026-11-30T12:02:10.5Z", "2026-11-30T12:18:00Z")
+    bundle = gap_bundle(lost)
+    assert bundle["text/plain"] == "1,204 lines of output from 12:02–12:18 UTC were not kept."
+    card = bundle["application/vnd.jupyter-dra.card+json"]
+    assert card["gap"] == {"lines": 1204, "bytes": 4096, "since": lost.since, "until": lost.until}
+    assert gap_bundle(Lost(3 * 2**20))["text/plain"] == "3.0 MiB of output was not kept."
+    assert gap_bundle(Lost(5, 1, lost.since, lost.since))["text/plain"] == (
+        "1 line of output from 12:02 UTC was not kept."
+    )
+
+
+def test_lines_and_times_are_read_from_the_messages_themselves() -> None:
+    kept = buffer(1)
+    for number in range(3):
+        kept.append(printed("a", f"{number}\nand more\n"))
+    [lost] = kept.dropped.values()
+    assert lost.lines == 6
+    assert lost.since is not None and lost.until is not None and lost.since <= lost.until
 
 
 @pytest.mark.threat("T38")
@@ -69,7 +92,7 @@ def test_a_gibibyte_printed_to_nobody_costs_no_more_than_the_bound() -> None:
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert peak < 4 * 2**20
-    assert kept.dropped[next(iter(kept.dropped))] > 2**29
+    assert kept.dropped[next(iter(kept.dropped))].size > 2**29
 
 
 @pytest.mark.threat("T38")
