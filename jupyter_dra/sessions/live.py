@@ -122,7 +122,7 @@ class LiveSession:
     Attributes:
         requirement, asked: with the tier's defaults, and as the user asked (None: the same).
         spare: pods of handovers without a kernel to show: those that wait to take over, and those that leave.
-        bare: Secrets of pods that an earlier process did not come to make.
+        returned: names of pods that were given back here.
         handovers: moves to another pod that are under way, by kernel id.
         idle_by: ``kernel`` where the kernels' activity is enough to call a device idle whose use is not known.
     """
@@ -146,7 +146,7 @@ class LiveSession:
     state: str = "starting"
     kernels: list[LiveKernel] = field(default_factory=list)
     spare: list[LiveKernel] = field(default_factory=list)
-    bare: list[Made] = field(default_factory=list)
+    returned: set[str] = field(default_factory=set)
     handovers: dict[str, asyncio.Task[None]] = field(default_factory=dict, repr=False)
     steps: dict[str, Step] = field(default_factory=lambda: {code: Step(code) for code in STEPS})
     devices: tuple[DeviceRecord, ...] = ()

@@ -228,6 +228,27 @@ async def _create(ctx: Context, session: LiveSession, made: Made, obj: Mapping[s
     return await asyncio.shield(task)
 
 
+def _of_others(ctx: Context, session: LiveSession) -> list[Mapping[str, Any]]:
+    """What the record knows of pods that other processes of this user made, or began to make before they died.
+
+    Nothing else proves them: a record without them would leave them to nobody.
+    """
+    ours = {kernel.pod_name for kernel in session.placed} | session.returned
+    stored = ctx.store.read(session.id) or {}
+    return [entry for entry in stored.get("kernels") or [] if entry.get("pod") not in ours]
+
+
+def made_by_others(ctx: Context, session: LiveSession) -> list[Made]:
+    """Pods and Secrets of the session that only the record knows of; some may never have been made."""
+    found = []
+    for entry in _of_others(ctx, session):
+        pod = str(entry.get("pod"))
+        for kind, name in (("Pod", pod), ("Secret", secret_name(pod))):
+            if nonce := entry.get(f"{kind.lower()}_nonce"):
+                found.append(Made(kind, name, str(nonce), entry.get(f"{kind.lower()}_uid"), sent=True))
+    return found
+
+
 def remember(ctx: Context, session: LiveSession, **more: Any) -> None:
     """Write our own record of the session (uids, nonces, owner, history): what proves its objects later."""
     kernels = [
@@ -243,10 +264,7 @@ def remember(ctx: Context, session: LiveSession, **more: Any) -> None:
         }
         for kernel in session.placed
     ]
-    kernels += [
-        {"pod": made.name.removesuffix("-keys"), "secret_uid": made.uid, "secret_nonce": made.nonce}
-        for made in session.bare
-    ]
+    kernels += _of_others(ctx, session)
     claim = session.claim
     value: dict[str, Any] = {
         "v": 1,

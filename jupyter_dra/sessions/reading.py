@@ -81,7 +81,6 @@ def read_session(ctx: Context, session_id: str, pods: list[Object], claim: Objec
         session.template = entry.get("resourceClaimTemplateName")
     session.history = [entry for entry in stored.get("history") or [] if isinstance(entry, dict)]
     session.kernels, session.spare = _placed(pods, stored)
-    session.bare = _bare(session, stored)
     session.next_index = _next_index(stored)
     if claim is not None:
         session.charge = charge_of_claim(claim)
@@ -164,18 +163,6 @@ def _placed(pods: list[Object], stored: Mapping[str, Any]) -> tuple[list[LiveKer
         left = pod["metadata"]["name"] in replaced and pod["metadata"]["name"] not in living
         (spare if waits or left else kernels).append(_kernel(pod, stored))
     return kernels, spare
-
-
-def _bare(session: LiveSession, stored: Mapping[str, Any]) -> list[Made]:
-    """Secrets that our record names and whose pods were never made."""
-    names = {kernel.pod_name for kernel in session.placed}
-    return [
-        Made(
-            "Secret", secret_name(str(one.get("pod"))), str(one["secret_nonce"]), one.get("secret_uid"), True
-        )
-        for one in stored.get("kernels") or []
-        if one.get("pod") not in names and one.get("secret_nonce")
-    ]
 
 
 def _next_index(stored: Mapping[str, Any]) -> int:

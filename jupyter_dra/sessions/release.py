@@ -10,7 +10,7 @@ from typing import Any
 
 from ..errors import ConflictError, DRAError, NotFoundError
 from .live import LiveKernel, LiveSession, Made
-from .making import Context
+from .making import Context, made_by_others
 from .seal import LAUNCH
 
 log = logging.getLogger(__name__)
@@ -27,19 +27,25 @@ async def release_kernel(ctx: Context, session: LiveSession, kernel: LiveKernel)
     await asyncio.gather(*(_delete(ctx, session.namespace, one) for one in made))
     await asyncio.gather(*(object_gone(ctx, session.namespace, one) for one in made))
     kernel.gone = True
+    session.returned.add(kernel.pod_name)
 
 
 async def release_session(ctx: Context, session: LiveSession) -> None:
-    """Delete everything the session made; what the user made (claim, template) stays."""
+    """Delete everything the session made, here or in another process of this user.
+
+    What the user made (claim, template) stays.
+    """
     await _settle(session)
     made = [one for k in session.placed for one in (k.pod, k.secret) if one is not None and one.sent]
-    made += session.bare
+    others = made_by_others(ctx, session)
+    made += others
     if session.claim is not None and session.claim.sent:
         made.append(session.claim)
     await asyncio.gather(*(_delete(ctx, session.namespace, one) for one in made))
     await asyncio.gather(*(object_gone(ctx, session.namespace, one) for one in made))
     for kernel in session.placed:
         kernel.gone = True
+    session.returned.update(one.name for one in others if one.kind == "Pod")
 
 
 async def _settle(session: LiveSession) -> None:

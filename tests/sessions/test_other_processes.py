@@ -33,6 +33,25 @@ def test_another_process_lists_describes_and_stops_a_session(place: Place) -> No
     place.cluster.wait(place.empty, deadline=5)
 
 
+def test_what_another_process_made_meanwhile_stays_on_record_and_ends_with_the_session(place: Place) -> None:
+    server, shell = place.service(keep_on_stop=True), place.service()
+    session_id = launched(server)
+    shell.loop.call(shell.extend(session_id, extend_seconds=600), 30)  # the shell knows one pod from here on
+    joined = server.loop.call(server.attach(session_id)).kernels[-1]
+    server.loop.call(server.ready(session_id, joined.id), 30)
+    shell.loop.call(shell.extend(session_id, extend_seconds=600), 30)
+    server.close(keep=True)
+
+    [seen] = [one for one in place.service().loop.call(place.services[-1].list()) if one.id == session_id]
+    assert (seen.orphan, [kernel.pod for kernel in seen.kernels]) == (
+        False,
+        [f"{session_id}-0", f"{session_id}-1"],
+    )
+    shell.loop.call(shell.stop(session_id))
+    assert end_of(shell, session_id).code == "stopped"
+    place.cluster.wait(place.empty, deadline=5)
+
+
 def lease_end(record: SessionRecord) -> float:
     assert record.lease is not None and record.lease.ends_at is not None
     return record.lease.ends_at
