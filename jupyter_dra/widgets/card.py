@@ -207,6 +207,8 @@ def notes_of(held: Mapping[str, Any], comparison: Mapping[str, Any] | None) -> l
     else:
         for library in held.get("blind") or []:
             notes.append(f"The device is there, but {visible(library, 40)} was built without GPU support.")
+        for library, served in held.get("older_drivers") or []:
+            notes.append(f"{visible(library, 40)} wants a driver newer than {visible(served, 20)}.")
     return notes
 
 

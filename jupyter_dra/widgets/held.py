@@ -171,6 +171,28 @@ def blind_libraries(modules: Mapping[str, Any] | None = None) -> list[str]:
     return ["torch"] if version is not None and not any(built_for) else []
 
 
+def older_drivers(devices: list[dict[str, Any]], modules: Mapping[str, Any] | None = None) -> list[list[str]]:
+    """Loaded libraries built for a newer CUDA than the driver serves, each as [library, what the driver serves].
+
+    Within one major version newer libraries run on older drivers (CUDA's minor version compatibility).
+    """
+    torch = (sys.modules if modules is None else modules).get("torch")
+    built = getattr(getattr(torch, "version", None), "cuda", None)
+    for device in devices:
+        for name, value in device["attributes"].items():
+            served = value.get("version") if isinstance(value, dict) else None
+            if name.split("/")[-1] != "cudaDriverVersion" or not isinstance(served, str):
+                continue
+            if isinstance(built, str) and _major(built) > _major(served) > 0:
+                return [["torch", ".".join(served.split(".")[:2])]]
+    return []
+
+
+def _major(version: str) -> int:
+    first = version.split(".")[0]
+    return int(first) if first.isdigit() else 0
+
+
 def collect(folder: str | None = None, root: str | None = None) -> dict[str, Any]:
     """Everything known inside this kernel, as one mapping: session, claim, devices, lease, usage, seen."""
     session = read_session(folder or run_folder())
@@ -192,6 +214,7 @@ def collect(folder: str | None = None, root: str | None = None) -> dict[str, Any
         "written_at": told.get("written_at"),
         "comparison": compare(devices, told.get("seen")),
         "blind": blind_libraries(),
+        "older_drivers": older_drivers(devices),
     }
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from jupyter_dra.widgets.card import MIME, device_card, ending_note, usage_line
-from jupyter_dra.widgets.held import blind_libraries, collect
+from jupyter_dra.widgets.held import blind_libraries, collect, older_drivers
 from jupyter_dra.widgets.plain import element, size, visible
 
 from .hostile import TEXTS, has_hidden, held
@@ -243,3 +243,25 @@ def test_each_of_several_devices_shows_its_own_figures(tmp_path: Path) -> None:
     assert uses == ["9 GiB of 80 GiB used · 40 % busy", "not known: the driver does not permit it"]
     (one,) = told(DEVICE)
     assert all(fact["name"] != "Use" for fact in one["facts"])
+
+
+@pytest.mark.parametrize(
+    ("built", "served", "told"),
+    [
+        ("13.0", "12.2.0", [["torch", "12.2"]]),
+        ("12.8", "12.2.0", []),
+        ("12.8", "13.0.0", []),
+        (None, "12.2.0", []),
+        ("13.0", "unknown", []),
+    ],
+)
+def test_a_library_that_is_newer_than_the_driver_is_named(
+    built: str | None, served: str, told: list[list[str]]
+) -> None:
+    torch = SimpleNamespace(version=SimpleNamespace(cuda=built, hip=None, xpu=None))
+    device = {"attributes": {"gpu.nvidia.com/cudaDriverVersion": {"version": served}}}
+    assert older_drivers([device], {"torch": torch}) == told
+    card = device_card(
+        {"devices": [{"name": "gpu-0", **device, "capacity": {}, "sources": {}}], "older_drivers": told}
+    )
+    assert ("torch wants a driver newer than 12.2." in card.data["notes"]) is bool(told)
