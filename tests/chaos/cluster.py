@@ -34,7 +34,7 @@ class BreakableCluster:
     def __init__(self, nodes: Sequence[str] = ("dgx-h100", "dgx-h100")) -> None:
         self._own = PrivateFolder(tempfile.gettempdir())
         self.folder = Path(self._own.path)
-        self.mark = secrets.token_hex(4)
+        self._marks: list[str] = []
         self._inventories = nodes
         self._log: IO[bytes] = open(self.folder / "cluster.log", "ab")  # noqa: SIM115 (closed by stop)
         self._port = 0
@@ -63,17 +63,33 @@ class BreakableCluster:
         _end(self._server, signal.SIGTERM)
 
     def start_agent(self) -> None:
+        """Start it again until it stays, as a service manager does: in bad weather it may not reach the API server."""
+        end = time.monotonic() + READY_SECONDS
+        while True:
+            self._agent = self._start(self._agent_command())
+            try:
+                self._first_line(self._agent)
+                return
+            except AssertionError:
+                if time.monotonic() > end:
+                    raise
+            _end(self._agent, signal.SIGKILL)
+            time.sleep(0.2)  # the service manager's pause between tries
+
+    def _agent_command(self) -> list[str]:
+        """With a mark of its own each time: the guard of the one before may still clean up what bears its mark."""
+        self._marks.append(secrets.token_hex(4))
         pki = self.folder / "pki"
         command = ["jupyter_dra.localcluster.agent", "--dir", str(self.folder), "--workdir", str(self.folder)]
         command += ["--kubeconfig", str(self.kubeconfig), "--install-kubeconfig", str(self.kubeconfig)]
         command += ["--tls-cert", str(pki / "kubelet.crt"), "--tls-key", str(pki / "kubelet.key")]
-        command += ["--client-ca", str(pki / "ca.crt"), "--mark", self.mark, "--missing-image", "*:missing"]
+        command += ["--client-ca", str(pki / "ca.crt"), "--mark", self._marks[-1]]
+        command += ["--missing-image", "*:missing"]
         for name in self._inventories:
             command += ["--inventory", name]
         if hasattr(os, "geteuid") and os.geteuid() == 0:
             command.append("--allow-root")
-        self._agent = self._start(command)
-        self._first_line(self._agent)
+        return command
 
     def kill_agent(self) -> None:
         """End the node agent without warning; its guard ends the pods' processes."""
@@ -110,9 +126,9 @@ class BreakableCluster:
                     raise
             time.sleep(0.05)  # between tries
 
-    def processes(self) -> set[int]:
-        """What runs in pods of this cluster."""
-        return tree.marked(f"{self.mark}/")
+    def processes(self, pod_uid: str = "") -> set[int]:
+        """What runs in pods of this cluster, or in one of them."""
+        return {pid for mark in self._marks for pid in tree.marked(f"{mark}/{pod_uid}")}
 
     def stop(self) -> None:
         """End both and remove the folder."""

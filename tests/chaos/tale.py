@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from jupyter_dra.errors import DRAError
-from jupyter_dra.localcluster.agent import tree
 
 from .person import Person, Refused
 
@@ -169,7 +168,7 @@ def _kill(person: Person, session_id: str, *, podside: bool) -> None:
     pod = person.cluster.ask("GET", f"/api/v1/namespaces/chaos-{person.name}/pods/{session_id}-0")
     if pod.get("kind") != "Pod":
         return
-    members = tree.marked(f"{person.cluster.mark}/{pod['metadata']['uid']}")
+    members = person.cluster.processes(pod["metadata"]["uid"])
     parents = {pid for pid in members if any("podside.py" in word for word in _words(pid))}
     for pid in parents if podside else members - parents:
         try:
