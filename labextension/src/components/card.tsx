@@ -6,11 +6,13 @@ import type { Session } from '../api/types';
 import type { Card } from '../model/card';
 import type { CardNews } from '../model/cardnews';
 import type { WayAgain } from '../format/again';
+import { gapWords } from '../format/outputgap';
 import { cutMiddle, fill, plain, sessionName } from '../format/text';
 import { Button } from './controls';
 import { CompactCard, DeviceCard, type CardAction, type DeviceCardProps } from './devicecard';
 import { EndedOutput, endOfCard } from './endedcard';
 import { Glyph } from './glyph';
+import { Icon } from './icons';
 import { useSpeech } from './speech';
 
 /** What a card's buttons ask for; each of them asks the person before anything is spent or lost. */
@@ -144,8 +146,20 @@ function EndedCard({ card, news, actions }: CardProps): ReactElement {
   );
 }
 
+/** In place of what a cell printed while nobody listened. */
+function Gap({ card, news }: CardProps): ReactElement | null {
+  const speech = useSpeech();
+  return card.gap ? (
+    <p className="dra-Out-gap">
+      <Icon name="info" className="dra-mod-info" /> {gapWords(speech, card.gap, news.now)}
+    </p>
+  ) : null;
+}
+
 export function CardView(props: CardProps): ReactElement {
   switch (props.card.kind) {
+    case 'gap':
+      return <Gap {...props} />;
     case 'none':
       return <NoneCard {...props} />;
     case 'ended':

@@ -4,7 +4,9 @@
  * Anybody can write such an output; a card shows, it never asks the server and never acts by itself.
  */
 
-export const CARD_KINDS = ['device', 'ended', 'none', 'mismatch', 'sessions'] as const;
+import type { OutputGap } from '../format/outputgap';
+
+export const CARD_KINDS = ['device', 'ended', 'none', 'mismatch', 'sessions', 'gap'] as const;
 export type CardKind = (typeof CARD_KINDS)[number];
 
 export interface CardDevice {
@@ -60,6 +62,8 @@ export interface Card {
   } | null;
   readonly held: readonly { id: string; name: string }[];
   readonly message: string | null;
+  /** What stands in place of output that was not kept. */
+  readonly gap: OutputGap | null;
   /** Sentences of the kernel's side: mismatch, simulation, what is missing. */
   readonly notes: readonly string[];
 }
@@ -229,6 +233,16 @@ function sessionLines(value: unknown): Card['sessions'] {
   });
 }
 
+function gap(value: unknown): OutputGap {
+  const source = dict(value);
+  return {
+    lines: Math.max(0, Math.floor(number(source, 'lines') ?? 0)),
+    bytes: Math.max(0, number(source, 'bytes') ?? 0),
+    since: text(source, 'since'),
+    until: text(source, 'until')
+  };
+}
+
 function tooLarge(data: unknown): boolean {
   try {
     return JSON.stringify(data).length > MAX_CHARS;
@@ -266,6 +280,7 @@ export function readCard(data: unknown): Card | null {
     }),
     message: text(source, 'message', 'subtitle'),
     sessions: sessionLines(own(source, 'sessions')),
+    gap: kind === 'gap' ? gap(own(source, 'gap')) : null,
     notes: items(own(source, 'notes')).flatMap(note => scalar(note) ?? [])
   };
 }

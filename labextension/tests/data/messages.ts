@@ -140,5 +140,10 @@ export const MESSAGES: Readonly<Record<string, readonly string[]>> = {
     'Variables are gone; the notebook is kept. The device was given back at 12:03. A device like it is free now.',
     'Variables are gone; the notebook is kept.'
   ],
-  '52 not available': ['not available on a part', 'not stated by the driver', 'not readable: no right']
+  '52 not available': ['not available on a part', 'not stated by the driver', 'not readable: no right'],
+  '53 output gap': [
+    '1,204 lines of output from 12:02–12:18 were not kept.',
+    '1 line of output from 12:02 was not kept.',
+    '3 MiB of output was not kept.'
+  ]
 };

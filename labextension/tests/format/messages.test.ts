@@ -7,6 +7,7 @@ import { holderWords } from '../../src/format/holders';
 import { moveWords } from '../../src/format/moves';
 import { reasonLine } from '../../src/format/reasons';
 import { givingBackWords, missingWords, queueWords, sharingWords } from '../../src/format/sessions';
+import { gapWords } from '../../src/format/outputgap';
 import { readyWords, stepDetail, stepTitle, stepViews } from '../../src/format/steps';
 import type { Speech } from '../../src/format/speech';
 import { sentenceText } from '../../src/format/text';
@@ -259,8 +260,19 @@ function ends(speech: Speech): Said {
   };
 }
 
+function gaps(speech: Speech): Said {
+  const gap = { lines: 1204, bytes: 3 * 2 ** 20, since: at(-1), until: at(15) };
+  return {
+    '53 output gap': [
+      gapWords(speech, gap, NOW),
+      gapWords(speech, { ...gap, lines: 1, until: null }, NOW),
+      gapWords(speech, { ...gap, lines: 0, since: null, until: null }, NOW)
+    ]
+  };
+}
+
 function everything(speech: Speech): Said {
-  const parts = [verdicts, reasons, changes, holders, launches, sharing, ends];
+  const parts = [verdicts, reasons, changes, holders, launches, sharing, ends, gaps];
   return Object.assign({}, ...parts.map(part => part(speech))) as Said;
 }
 

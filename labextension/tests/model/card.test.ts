@@ -68,3 +68,14 @@ test('a circular value is no card', () => {
   data['self'] = data;
   expect(readCard(data)).toBeNull();
 });
+
+test('a gap in the output is read as numbers and times, whatever else the file says', () => {
+  const told = { lines: 12.7, bytes: -1, since: '2026-11-30T12:02:00Z', until: 7, extra: '<b>' };
+  expect(readCard({ version: 1, card: 'gap', gap: told })?.gap).toEqual({
+    lines: 12,
+    bytes: 0,
+    since: '2026-11-30T12:02:00Z',
+    until: null
+  });
+  expect(readCard({ version: 1, card: 'none' })?.gap).toBeNull();
+});
