@@ -1,7 +1,7 @@
 /** What the status bar says: one fact, the worst there is about the current notebook's device. */
 
 import type { Session } from '../api/types';
-import { idleSeconds, isLive, LEASE_SOON_S, warningOf } from './sessions';
+import { idleSeconds, isLive, warningOf } from './sessions';
 import type { Workbench } from './workbench';
 
 export type Status =
@@ -36,7 +36,7 @@ export function statusOf(bench: Pick<Workbench, 'sessions' | 'cluster' | 'curren
   }
   if (own) {
     const warning = warningOf(own, now);
-    if (warning?.kind === 'lease' && warning.left <= LEASE_SOON_S) {
+    if (warning && warning.kind !== 'idle-kept') {
       return { kind: 'ends-soon', session: own, left: warning.left };
     }
     const idle = idleSeconds(own, now);

@@ -246,6 +246,10 @@ test('the status bar shows one fact about this notebook, the worst', () => {
   expect(
     statusOf(bench([{ ...own, activity: 'idle', lease: { ...own.lease!, idle_since: at(-10) } }]), NOW)?.kind
   ).toBe('idle');
+  expect(statusOf(bench([{ ...own, lease: { ...own.lease!, idle_since: at(-27) } }]), NOW)).toMatchObject({
+    kind: 'ends-soon',
+    left: 180
+  });
   expect(statusOf(bench([session('b', { state: 'starting' })]), NOW)?.kind).toBe('starting');
   expect(statusOf(bench([session('b')]), NOW)).toEqual({ kind: 'elsewhere', held: 1 });
   expect(statusOf(bench([own], { lost: { since: NOW, retryAt: null } }), NOW)?.kind).toBe('offline');
