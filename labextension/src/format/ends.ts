@@ -41,7 +41,7 @@ export function endedEarly(session: EndedSession): boolean {
 }
 
 /** The few words for status bar and card head: "out of host memory". */
-export function endShort(speech: Speech, ended: Ended): string {
+export function endShort(speech: Speech, ended: Pick<Ended, 'code'>): string {
   const { trans } = speech;
   switch (ended.code) {
     case 'out-of-memory':
@@ -67,6 +67,14 @@ export function endShort(speech: Speech, ended: Ended): string {
       return trans.__('crashed');
     case 'exited':
       return trans.__('kernel ended');
+    case 'pod-deleted':
+      return trans.__('pod deleted');
+    case 'claim-deleted':
+      return trans.__('claim deleted');
+    case 'launch-timeout':
+      return trans.__('not started in time');
+    case 'server-stopped':
+      return trans.__('server stopped');
     default:
       return trans.__('not started');
   }

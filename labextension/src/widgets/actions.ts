@@ -15,6 +15,7 @@ import { fill, plain } from '../format/text';
 import { extendBy } from '../model/sessions';
 import { losers, mustAskToReplace, type Target } from '../model/target';
 import type { Workbench } from '../model/workbench';
+import { DetailsPane } from './detailspane';
 import { podDialogBody } from './poddialog';
 import { textDialogBody, TextPane } from './textpane';
 
@@ -232,13 +233,16 @@ export class Actions {
     });
   }
 
-  /** The whole record of a session, as the server tells it. */
+  /** Everything known of a session, as the server tells it now. */
   async describe(session: Session): Promise<void> {
-    const { trans } = this.speech;
     await this._tell(async () => {
       const fresh = (await this._bench.sessions.fetch(session.id)) ?? session;
-      const title = fill(trans.__('Details of {session}'), { session: session.name });
-      this._showText(title, JSON.stringify(fresh, null, 2));
+      const content = new DetailsPane(fresh, this._bench, this.speech, {
+        tierName: this.tierName,
+        onLog: item => this.showLog(item),
+        onCopy: text => this.copy(text)
+      });
+      this._show(content, fill(this.speech.trans.__('Details of {session}'), { session: session.name }));
     });
   }
 
@@ -400,7 +404,10 @@ export class Actions {
   }
 
   private _showText(title: string, text: string, reload?: () => Promise<string>): void {
-    const content = new TextPane(text, this.speech, reload ?? null);
+    this._show(new TextPane(text, this.speech, reload ?? null), title);
+  }
+
+  private _show(content: Widget, title: string): void {
     const widget = new MainAreaWidget<Widget>({ content });
     widget.title.label = title;
     widget.title.closable = true;
