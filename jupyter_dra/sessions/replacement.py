@@ -20,9 +20,10 @@ from typing import Any
 from ..errors import DRAError, NotFoundError
 from .beginning import next_pod
 from .endings import Reason, reason, reason_of_error
-from .launch import Failed, connect, dial, left_of_launch, look, wait_running
+from .launch import SCHEDULER, Failed, connect, dial, left_of_launch, look, wait_running
 from .live import LiveKernel, LiveSession, Made
 from .making import Context, make_claim, make_pod, remember, set_owners
+from .record import Wait
 from .release import object_gone, release_kernel
 
 log = logging.getLogger(__name__)
@@ -33,6 +34,8 @@ LIMIT, WINDOW = 3, 600.0
 """Replacements of one kernel in this many seconds, as many as restarts in place."""
 BESIDE = 2.5
 """Seconds the next pod gets for being scheduled while the lost one lingers; less than podside lingers."""
+SAID_AFTER = 2.0
+"""Seconds from which on a lost pod that has not gone yet is given as the reason to wait."""
 PARTING = 6.0
 """Seconds the podside of a lost pod gets to say by closing that it is over; an unreachable one says nothing."""
 
@@ -83,7 +86,8 @@ def _claim_is_ending(ctx: Context, session: LiveSession) -> bool:
 async def replace_pod(ctx: Context, session: LiveSession, lost: LiveKernel, successor: LiveKernel) -> None:
     """Make the next pod, wait until the lost one is gone for certain, and start the kernel; raises Failed.
 
-    Waits for a device as long as a launch may take, and as long again from the device to the running kernel.
+    Waits as long as a launch may take for the lost pod to go, for a device where the claim lost it, and from the
+    device to the running kernel.
     """
     before = {(one.driver, one.pool, one.device) for one in session.devices}
     leaving: asyncio.Task[None] | None = None
@@ -91,12 +95,12 @@ async def replace_pod(ctx: Context, session: LiveSession, lost: LiveKernel, succ
         await _make(ctx, session, lost, successor)
         await _beside(ctx, session, lost, successor)
         leaving = asyncio.create_task(_leave(ctx, session, lost), name=f"release {lost.pod_name}")
+        await _until_gone(ctx, session, lost, leaving)
+        session.spare = [one for one in session.spare if one is not lost]
         session.wait_until = ctx.clock() + ctx.policy.launch
         await wait_running(ctx, session, successor, first=False)
         session.wait = None
         await dial(ctx, session, successor, until=time.monotonic() + left_of_launch(ctx, successor))
-        await _until_gone(ctx, successor, leaving)
-        session.spare = [one for one in session.spare if one is not lost]
         await connect(ctx, session, successor)
     except DRAError as error:
         raise Failed(reason_of_error(error)) from error
@@ -143,12 +147,28 @@ async def _part(lost: LiveKernel) -> None:
         log.info("The lost pod %s does not answer; its object tells when it is gone", lost.pod_name)
 
 
-async def _until_gone(ctx: Context, successor: LiveKernel, leaving: asyncio.Task[None]) -> None:
-    try:
-        async with asyncio.timeout(max(0.0, left_of_launch(ctx, successor))):
-            await asyncio.shield(leaving)
-    except TimeoutError:
-        raise Failed(reason("launch-timeout", detail="The lost pod has not ended yet.")) from None
+async def _until_gone(
+    ctx: Context, session: LiveSession, lost: LiveKernel, leaving: asyncio.Task[None]
+) -> None:
+    """Wait for the lost pod to be gone; says so where that takes its time, as on a node that does not answer."""
+    await asyncio.wait({leaving}, timeout=SAID_AFTER)
+    if not leaving.done():
+        now = ctx.clock()
+        silent = lost.reason is not None and lost.reason.code == "node-lost"
+        node = session.devices[0].node if session.devices else None
+        words = "Waiting for the old kernel to let go of the device."
+        if silent:
+            words = (
+                f"The node {node or ''} does not answer; waiting until the old kernel is gone for certain."
+            )
+        why = {"code": SCHEDULER, "devices": 0, "params": {}, "message": " ".join(words.split())}
+        session.wait = Wait(now, now + ctx.policy.launch, (why,), None, None)
+        session.set_state("waiting")
+        await asyncio.wait({leaving}, timeout=ctx.policy.launch)
+        session.wait = None
+    if not leaving.done():
+        raise Failed(reason("launch-timeout", detail="The lost pod has not ended yet."))
+    leaving.result()
 
 
 async def _make(ctx: Context, session: LiveSession, lost: LiveKernel, successor: LiveKernel) -> None:

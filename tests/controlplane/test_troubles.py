@@ -18,30 +18,32 @@ from .lab import DIRECT, Lab, LabPlace
 from .test_product import kernel_of
 
 pytestmark = pytest.mark.controlplane
-NODE = "/api/v1/nodes/dgx-h100-0"
 MERGE = "application/merge-patch+json"
 
 
 @contextmanager
-def silent_node(lab: Lab) -> Iterator[None]:
-    """One of two nodes stops renewing its lease; if all did, nobody would be evicted."""
+def silent_node(lab: Lab, name: str) -> Iterator[None]:
+    """One of the nodes stops renewing its lease; if all did, nobody would be evicted."""
     fault = "jupyter-dra.dev/fault"
-    lab.request("PATCH", NODE, {"metadata": {"annotations": {fault: "silent"}}}, content_type=MERGE)
+    node = f"/api/v1/nodes/{name}"
+    lab.request("PATCH", node, {"metadata": {"annotations": {fault: "silent"}}}, content_type=MERGE)
     try:
         yield
     finally:
-        lab.request("PATCH", NODE, {"metadata": {"annotations": {fault: None}}}, content_type=MERGE)
-        lab.wait(lambda: not lab.request("GET", NODE)["spec"].get("taints"), deadline=60)
+        lab.request("PATCH", node, {"metadata": {"annotations": {fault: None}}}, content_type=MERGE)
+        lab.wait(lambda: not lab.request("GET", node)["spec"].get("taints"), deadline=60)
 
 
 @pytest.mark.slow
 def test_a_kernel_of_a_node_that_falls_silent_comes_back_on_another(place: LabPlace) -> None:
     service = place.service()
-    session_id = launched(service)
-    with silent_node(place.lab):
-        after = replaced(place, service, session_id)
+    session_id = launched(service, {"tier": "gpu.nvidia.com", "cpu": "1", "host_memory": "1Gi"})
+    node = service.loop.call(service.get(session_id)).devices[0].node
+    assert node is not None
+    with silent_node(place.lab, node):
+        after = replaced(place, service, session_id, deadline=90)
         assert [one.get("code") for one in after.history if one["event"] == "pod-lost"] == ["node-lost"]
-        assert after.devices[0].node != "dgx-h100-0"
+        assert after.devices[0].node not in (None, node)
 
 
 def test_connections_that_are_cut_hide_no_loss(place: LabPlace, tmp_path: Path) -> None:

@@ -22,16 +22,16 @@ def delete(place: Place, pod: str, options: dict[str, Any] | None = None) -> Non
     place.cluster.request("DELETE", f"/api/v1/namespaces/{place.namespace}/pods/{pod}", options)
 
 
-def replaced(place: Place, service: Sessions, session_id: str, times: int = 1) -> Any:
-    """The session once its kernel runs again, after so many losses."""
+def replaced(place: Place, service: Sessions, session_id: str, *, deadline: float = 30) -> Any:
+    """The session once its kernel runs again, after one loss."""
 
     def runs() -> Any:
         record = service.loop.call(service.get(session_id))
         assert record.state in ("running", "waiting"), record.as_dict()["ended"]
         happened = [one["event"] for one in record.history]
-        return record if happened.count("replaced") == times else None
+        return record if "replaced" in happened else None
 
-    return place.cluster.wait(runs)
+    return place.cluster.wait(runs, deadline=deadline)
 
 
 def test_a_deleted_pod_is_followed_by_another_on_the_same_device_that_starts_when_it_is_gone(
