@@ -154,6 +154,7 @@ async def _withdraw(ctx: Context, session: LiveSession, successor: LiveKernel, w
     await successor.let_go()
     await release_kernel(ctx, session, successor)
     session.spare.remove(successor)
+    session.changed("kernels")
     remember(ctx, session)
 
 

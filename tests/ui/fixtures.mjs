@@ -365,7 +365,7 @@ export const endedMemory = session('bert-train', {
   state: 'ended', activity: null, created_at: at(-150), ready_at: at(-150), price: price('2.90'),
   requirement: { tier: 'high-memory-gpu', host_memory: '16Gi' },
   usage: { at: NOW, source: 'nvml', memory_used_bytes: null, memory_total_bytes: 79.6 * GIB, utilisation_percent: null, why_missing: null, by_kernel: [], peak_bytes: 41.2 * GIB },
-  ended: { at: at(-28), code: 'out-of-memory', exit_code: 137, by: null, message: '', params: { limit: '16 GiB', device_used_bytes: 31 * GIB, device_total_bytes: 79.6 * GIB }, device_returned_at: at(-28) }
+  ended: { at: at(-28), code: 'out-of-memory', exit_code: 137, by: null, message: '', params: { host_memory: '16Gi', device_used_bytes: 31 * GIB, device_total_bytes: 79.6 * GIB }, device_returned_at: at(-28) }
 });
 
 export const endedStopped = session('ocr-test', {
@@ -387,7 +387,7 @@ function gpu(node, name, label, bytes, state, change = {}) {
 
 const mine = { who: 'you', namespace: 'team-a', claim: 'bert-train-9d3fk', session: 'bert-train-9d3fk', user: 'ada', since: at(-122), idle_seconds: 0, note: null };
 const mira = { who: 'user', namespace: 'team-a', claim: 'x', session: null, user: 'mira', since: at(-200), idle_seconds: 120, note: null };
-const broken = { taints: [{ key: 'gpu.nvidia.com/xid', value: '79', effect: 'NoSchedule', timeAdded: '2026-11-28T09:12:00Z' }] };
+export const broken = { taints: [{ key: 'gpu.nvidia.com/xid', value: '79', effect: 'NoSchedule', timeAdded: '2026-11-28T09:12:00Z' }] };
 
 export function fewDevices() {
   const states = ['taken', 'taken', 'hidden', 'yours', 'free', 'free', 'free', 'taken'];

@@ -6,7 +6,7 @@ import { nameList } from './numbers';
 import { number, text } from './params';
 import type { Speech } from './speech';
 import { fill } from './text';
-import { usedOf } from './sizes';
+import { sizeLabel, usedOf } from './sizes';
 
 export interface EndWords {
   head: string;
@@ -129,7 +129,7 @@ function laterReason(speech: Speech, session: EndedSession, ended: Ended): strin
   const device = session.devices[0];
   switch (ended.code) {
     case 'out-of-memory': {
-      const limit = text(params, 'limit') || text(params, 'host_memory');
+      const limit = sizeLabel(text(params, 'host_memory'));
       const usage = number(params, 'device_used_bytes');
       const total = number(params, 'device_total_bytes');
       const first = limit

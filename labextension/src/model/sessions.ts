@@ -159,7 +159,7 @@ export class SessionsModel {
         const session = this.get(id);
         const one = session?.kernels.find(item => item.id === kernel);
         const last = session && one ? lastOfMove(session, kernel) : null;
-        if (one?.next_pod || last?.event === 'moving') {
+        if (last?.event === 'moving') {
           return;
         }
         this.state.changed.disconnect(look);

@@ -133,7 +133,7 @@ test('a lease that ends soon is said with its time and with how far it can go', 
 
 test('when the session ends the card says why and offers what helps', () => {
   const again = jest.fn();
-  const params = { limit: '16 GiB', device_used_bytes: 31 * GIB, device_total_bytes: 79.6 * GIB };
+  const params = { host_memory: '16Gi', device_used_bytes: 31 * GIB, device_total_bytes: 79.6 * GIB };
   const ended = {
     ...BERT,
     state: 'ended' as const,

@@ -231,7 +231,7 @@ function ends(speech: Speech): Said {
     const { head, body } = words(code, params, { ready_at: null });
     return `${head} ${body}`;
   };
-  const figures = { limit: '16 GiB', device_used_bytes: 31 * 2 ** 30, device_total_bytes: 79.6 * 2 ** 30 };
+  const figures = { host_memory: '16Gi', device_used_bytes: 31 * 2 ** 30, device_total_bytes: 79.6 * 2 ** 30 };
   const memory = words('out-of-memory', figures);
   const quota = { asked: '16 GiB', allowed: '8 GiB', namespace: 'team-a' };
   const over = session('bert', { state: 'ended' });
