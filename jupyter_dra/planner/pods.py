@@ -8,10 +8,18 @@ from typing import Any
 __all__ = ["lean_pod"]
 
 Json = Mapping[str, Any]
+_QUEUE = "kueue.x-k8s.io/queue-name"
+
+
+def _gate(pod: Json) -> str | None:
+    """What keeps the pod from the scheduler: the queue that admits it, else the name of its first gate."""
+    gates = [str(gate.get("name")) for gate in (pod.get("spec") or {}).get("schedulingGates") or ()]
+    queue = ((pod.get("metadata") or {}).get("labels") or {}).get(_QUEUE)
+    return str(queue or gates[0]) if gates else None
 
 
 def lean_pod(pod: Json) -> Json:
-    """Node, end, claims used, and what its containers ask of device plugins."""
+    """Node, end, claims used, what holds it back, and what its containers ask of device plugins."""
     spec, status = pod.get("spec") or {}, pod.get("status") or {}
     asked: dict[str, int] = {}
     for container in spec.get("containers") or ():
@@ -31,6 +39,7 @@ def lean_pod(pod: Json) -> Json:
         "node": spec.get("nodeName"),
         "ended": status.get("phase") in ("Succeeded", "Failed"),
         "claims": [name for name in claims if name],
+        "gate": _gate(pod),
         "asked": asked,
         "metadata": {key: (pod.get("metadata") or {}).get(key) for key in ("name", "namespace", "uid")},
     }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from ..errors import DRAError
@@ -20,10 +21,14 @@ _GROUPS = {"impossible": "never", "invalid": "never", "busy": "taken", "fits": "
 Json = Mapping[str, Any]
 
 
-def waiting_rows(inventory: Inventory) -> list[dict[str, Any]]:
+def waiting_rows(
+    inventory: Inventory, queues: Mapping[tuple[str, str], str] = MappingProxyType({})
+) -> list[dict[str, Any]]:
     """Claims without a device, oldest first; the reason is planned for the first fifty.
 
-    ``group`` is never (cannot ever start), taken, starting (fits now) or unknown. The request is the recorded one,
+    ``group`` is limit (a queue or another gate holds its pod back, and ``queue`` names it), never (cannot ever start),
+    taken, starting (fits now) or unknown; gates are known of pods in the inventory, and from ``queues``: namespace and
+    claim to the queue. The request is the recorded one,
     else what the claim itself says as far as a request can say it. Names of others are withheld where policy says so.
     """
     claims = [
@@ -33,16 +38,28 @@ def waiting_rows(inventory: Inventory) -> list[dict[str, Any]]:
         and not claim["metadata"].get("deletionTimestamp")
     ]
     claims.sort(key=lambda claim: str(claim["metadata"].get("creationTimestamp") or ""))
-    return [_row(inventory, claim, planned=index < _PLANNED) for index, claim in enumerate(claims[:_MOST])]
+    gates = {
+        (pod["metadata"]["namespace"], name): pod["gate"]
+        for pod in inventory.pods.values()
+        if pod["gate"] and not pod["ended"]
+        for name in pod["claims"]
+    }
+    gates.update(queues)
+    return [
+        _row(inventory, claim, gates, planned=index < _PLANNED) for index, claim in enumerate(claims[:_MOST])
+    ]
 
 
-def _row(inventory: Inventory, claim: Json, *, planned: bool) -> dict[str, Any]:
+def _row(
+    inventory: Inventory, claim: Json, gates: Mapping[tuple[str, str], str], *, planned: bool
+) -> dict[str, Any]:
     from ..claims import labels
 
     metadata = claim["metadata"]
     notes, tags = metadata.get("annotations") or {}, metadata.get("labels") or {}
     mine = inventory.visibility.is_mine(metadata)
     shown = mine or inventory.visibility.names
+    gate = gates.get((metadata.get("namespace"), metadata["name"]))
     judged = _judged(inventory, claim) if planned else {"verdict": None, "reasons": [], "requirement": None}
     return {
         "who": "you"
@@ -58,7 +75,8 @@ def _row(inventory: Inventory, claim: Json, *, planned: bool) -> dict[str, Any]:
         "user": notes.get(labels.USER) if shown else None,
         "requirement": _recorded(notes.get(labels.REQUIREMENT)) or judged["requirement"],
         "since": metadata.get("creationTimestamp"),
-        "group": judged.get("group") or _GROUPS.get(judged["verdict"] or "", "unknown"),
+        "group": "limit" if gate else judged.get("group") or _GROUPS.get(judged["verdict"] or "", "unknown"),
+        "queue": gate if shown else None,
         "verdict": judged["verdict"],
         "reasons": judged["reasons"][:_REASONS],
     }

@@ -79,3 +79,32 @@ def test_names_of_others_are_withheld_by_policy_but_not_ones_own() -> None:
         ("you", "ada", "b"),
     ]
     assert rows[0]["group"] == "taken"
+
+
+def gated(name: str, claim_name: str, **labels: str) -> Json:
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": name, "namespace": "team-b", "labels": labels},
+        "spec": {
+            "schedulingGates": [{"name": "kueue.x-k8s.io/admission"}],
+            "resourceClaims": [{"name": "gpu", "resourceClaimName": claim_name}],
+        },
+    }
+
+
+def test_a_claim_whose_pod_a_queue_holds_back_waits_for_a_limit_of_that_queue() -> None:
+    queued = gated("sweep-pod", "sweep", **{"kueue.x-k8s.io/queue-name": "team-b"})
+    other = gated("odd-pod", "odd")
+    over = {**gated("over-pod", "over"), "status": {"phase": "Failed"}}
+    claims = [
+        waits(name, minute, request("gpu", "gpu")) for minute, name in enumerate(("sweep", "odd", "over"))
+    ]
+    rows = waiting_rows(cluster(*claims, queued, other, over))
+    assert [(row["claim"], row["group"], row["queue"]) for row in rows] == [
+        ("sweep", "limit", "team-b"),
+        ("odd", "limit", "kueue.x-k8s.io/admission"),
+        ("over", "taken", None),
+    ]
+    withheld = waiting_rows(cluster(*claims, queued, names=False, user="ada"))
+    assert withheld[0]["group"] == "limit" and withheld[0]["queue"] is None

@@ -94,7 +94,12 @@ class WaitingHandler(DRAHandler):
     @route
     async def get(self) -> None:
         context = await self.board.sessions.context()
-        rows = await self.board.ask(waiting_rows)
+        queues = {
+            (record.namespace, record.claim_name): str(record.wait.queue["name"])
+            for record in await self.board.sessions.list()
+            if record.wait is not None and record.wait.queue and record.claim_name
+        }
+        rows = await self.board.ask(lambda inventory: waiting_rows(inventory, queues))
         _, visible = await self.board.revision()
         self.send(
             {

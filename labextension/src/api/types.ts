@@ -462,10 +462,12 @@ export interface components {
       readonly requirement: components['schemas']['Requirement'] | null;
       readonly since: string | null;
       /**
-       * @description never cannot ever start, starting fits now
+       * @description never cannot ever start, starting fits now, limit is held back by a queue or another gate
        * @enum {unknown}
        */
-      readonly group: 'never' | 'taken' | 'starting' | 'unknown';
+      readonly group: 'never' | 'taken' | 'starting' | 'limit' | 'unknown';
+      /** @description of limit: the queue, or the gate where it is no queue we know */
+      readonly queue: string | null;
       readonly verdict: components['schemas']['Verdict'] | null;
       readonly reasons: readonly components['schemas']['Reason'][];
     };

@@ -12,6 +12,8 @@ import { Name, useSpeech } from './speech';
 
 export interface ListProps {
   rows: readonly NodeRow[];
+  /** The one kind to show; null shows all. */
+  kind: string | null;
   fits: (device: Device) => boolean;
   initialOf: (device: Device) => string;
   now: number;
@@ -27,6 +29,11 @@ const natural = new Intl.Collator('en', { numeric: true });
 
 function nodeOf(device: Device): string {
   return device.nodes?.length === 1 ? device.nodes[0]! : '';
+}
+
+/** What people call a kind of device: its label, else what the driver says of it. */
+export function kindName(device: Device): string {
+  return device.label ?? device.product ?? device.driver;
 }
 
 /** By node, then device, as people count. */
@@ -57,7 +64,7 @@ function sortedBy<T extends string | number>(devices: Device[], keyOf: (device: 
   return keyed.sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0)).map(([, device]) => device);
 }
 
-export function DeviceList({ rows: nodes, fits, initialOf, now }: ListProps): ReactElement {
+export function DeviceList({ rows: nodes, kind, fits, initialOf, now }: ListProps): ReactElement {
   const speech = useSpeech();
   const { trans } = speech;
   const [typed, setFilter] = useState('');
@@ -66,7 +73,11 @@ export function DeviceList({ rows: nodes, fits, initialOf, now }: ListProps): Re
   const [sort, setSort] = useState<{ key: Key; down: boolean }>({ key: 'device', down: false });
   const [top, setTop] = useState(0);
   const scroller = useRef<HTMLDivElement>(null);
-  const ordered = useMemo(() => inOrder(nodes), [nodes]);
+  const every = useMemo(() => inOrder(nodes), [nodes]);
+  const ordered = useMemo(
+    () => (kind === null ? every : every.filter(device => kindName(device) === kind)),
+    [every, kind]
+  );
   const found = useMemo(() => {
     const text = filter.trim().toLowerCase();
     return text

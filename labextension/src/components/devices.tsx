@@ -1,17 +1,17 @@
 /** The Devices section: the same devices as a picture, as a list, and who waits for them. */
 
-import { useId, type ReactElement } from 'react';
+import { useId, useMemo, useState, type ReactElement } from 'react';
 
 import type { Device, Requirement } from '../api/types';
 import type { Counts, NodeGroup } from '../model/grouping';
 import type { Inventory } from '../model/inventory';
 import { count } from '../format/numbers';
-import { fill, sentence } from '../format/text';
+import { fill, plain, sentence } from '../format/text';
 import { Canvas } from './canvas';
-import { DeviceList } from './devicelist';
+import { DeviceList, kindName } from './devicelist';
 import { Legend, Picture } from './picture';
 import { Said, useSpeech } from './speech';
-import { WaitingView, type WaitingRow } from './waiting';
+import { WaitingView, type WaitingOrder, type WaitingRow } from './waiting';
 
 export type DevicesTab = 'picture' | 'list' | 'waiting';
 
@@ -38,9 +38,15 @@ export interface DevicesProps {
 export const ROW_NODES = 24;
 export const BLOCK_NODES = 600;
 
-function Summary({ fitting, free, yours, unseen }: Counts): ReactElement {
+/** `nodes`: where each mark is a node, how many of them have a device that fits. */
+function Summary({ counts, nodes }: { counts: Counts; nodes: boolean }): ReactElement {
   const speech = useSpeech();
   const { trans } = speech;
+  const { fitting, fittingNodes, free, yours, unseen } = counts;
+  const fit =
+    nodes && fittingNodes > 1
+      ? trans._n('**{n} fits** on {nodes} nodes', '**{n} fit** on {nodes} nodes', fitting)
+      : trans._n('**{n} fits**', '**{n} fit**', fitting);
   const parts = [
     fill(trans.__('{n} free'), { n: count(speech, free) }),
     yours ? fill(trans.__('{n} yours'), { n: count(speech, yours) }) : null,
@@ -48,16 +54,23 @@ function Summary({ fitting, free, yours, unseen }: Counts): ReactElement {
   ].filter(Boolean);
   return (
     <p className="dra-Devices-summary">
-      <Said text={sentence(trans._n('**{n} fits**', '**{n} fit**', fitting), { n: count(speech, fitting) })} />
+      <Said text={sentence(fit, { n: count(speech, fitting), nodes: count(speech, fittingNodes) })} />
       {parts.map(part => ` · ${part}`)}
     </p>
   );
+}
+
+function kindNames({ devices }: Inventory): string[] {
+  return [...new Set(devices.map(kindName))].sort((a, b) => a.localeCompare(b));
 }
 
 export function DevicesView(props: DevicesProps): ReactElement {
   const { inventory, view, grouping, groups, waiting, fits, now, initialOf } = props;
   const { trans } = useSpeech();
   const id = useId();
+  const [order, setOrder] = useState<WaitingOrder>('reason');
+  const [kind, setKind] = useState<string | null>(null);
+  const kinds = useMemo(() => (view === 'list' && inventory ? kindNames(inventory) : []), [view, inventory]);
   if (!inventory) {
     return props.failed ? (
       <p className="dra-Pad">
@@ -109,10 +122,36 @@ export function DevicesView(props: DevicesProps): ReactElement {
             <option value="kind">{trans.__('by kind')}</option>
           </select>
         )}
+        {shown === 'list' && kinds.length > 1 && (
+          <select
+            className="dra-Field dra-mod-bare"
+            aria-label={trans.__('Kind of device')}
+            value={kind ?? ''}
+            onChange={event => setKind(event.target.value || null)}
+          >
+            <option value="">{trans.__('all kinds')}</option>
+            {kinds.map(name => (
+              <option key={name} value={name}>
+                {plain(name)}
+              </option>
+            ))}
+          </select>
+        )}
+        {shown === 'waiting' && (
+          <select
+            className="dra-Field dra-mod-bare"
+            aria-label={trans.__('Order of who waits')}
+            value={order}
+            onChange={event => setOrder(event.target.value === 'since' ? 'since' : 'reason')}
+          >
+            <option value="reason">{trans.__('by reason')}</option>
+            <option value="since">{trans.__('longest first')}</option>
+          </select>
+        )}
       </div>
       {shown === 'picture' && (
         <>
-          {large && <Summary {...props.counts} />}
+          {large && <Summary counts={props.counts} nodes={rows.length > BLOCK_NODES} />}
           {large ? (
             <Canvas groups={groups} fits={fits} initialOf={initialOf} marks={rows.length > BLOCK_NODES} now={now} />
           ) : (
@@ -121,8 +160,16 @@ export function DevicesView(props: DevicesProps): ReactElement {
           <Legend devices={devices} marks={rows.length > BLOCK_NODES} />
         </>
       )}
-      {shown === 'list' && <DeviceList rows={rows} fits={fits} initialOf={initialOf} now={now} />}
-      {shown === 'waiting' && waiting && <WaitingView rows={waiting} now={now} onTry={props.onTry} />}
+      {shown === 'list' && (
+        <DeviceList
+          rows={rows}
+          kind={kind !== null && kinds.includes(kind) ? kind : null}
+          fits={fits}
+          initialOf={initialOf}
+          now={now}
+        />
+      )}
+      {shown === 'waiting' && waiting && <WaitingView rows={waiting} order={order} now={now} onTry={props.onTry} />}
     </div>
   );
 }

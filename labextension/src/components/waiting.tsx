@@ -20,6 +20,8 @@ export interface WaitingRow {
   readonly requirement: Requirement | null;
 }
 
+export type WaitingOrder = 'reason' | 'since';
+
 const FEW = 5;
 
 const ICONS: Readonly<Record<string, { icon: IconName; color: string }>> = {
@@ -33,6 +35,7 @@ const ORDER = ['never', 'taken', 'starting', 'limit'];
 
 export function WaitingView(props: {
   rows: readonly WaitingRow[];
+  order: WaitingOrder;
   now: number;
   onTry: (requirement: Requirement) => void;
 }): ReactElement {
@@ -42,9 +45,9 @@ export function WaitingView(props: {
   const [open, setOpen] = useState<string | null>(null);
   const number = (group: string): number => props.rows.filter(row => row.group === group).length;
   const rank = (group: string): number => (ORDER.indexOf(group) + ORDER.length + 1) % (ORDER.length + 1);
-  const sorted = [...props.rows].sort(
-    (a, b) => rank(a.group) - rank(b.group) || (a.since ?? '').localeCompare(b.since ?? '')
-  );
+  const byReason = (a: WaitingRow, b: WaitingRow): number =>
+    props.order === 'reason' ? rank(a.group) - rank(b.group) : 0;
+  const sorted = [...props.rows].sort((a, b) => byReason(a, b) || (a.since ?? '').localeCompare(b.since ?? ''));
   const shown = all ? sorted : sorted.slice(0, FEW);
   const groups = [
     [number('never'), trans.__('cannot ever start')],

@@ -13,13 +13,15 @@ export interface Counts {
   readonly devices: number;
   readonly free: number;
   readonly fitting: number;
+  /** Nodes with a device that fits. */
+  readonly fittingNodes: number;
   readonly yours: number;
   readonly unseen: number;
 }
 
 type Fits = (device: Device) => boolean;
 
-const NONE: Counts = { devices: 0, free: 0, fitting: 0, yours: 0, unseen: 0 };
+const NONE: Counts = { devices: 0, free: 0, fitting: 0, fittingNodes: 0, yours: 0, unseen: 0 };
 const natural = new Intl.Collator('en', { numeric: true });
 
 /** Remembers what it counted, so that a change costs as much as what it changed. */
@@ -92,6 +94,7 @@ export class KindGroups {
   private readonly _places = new Map<string, number>();
 }
 
+/** Of the devices of one node. */
 export function countsOf(devices: readonly Device[], fits: Fits): Counts {
   const counts = { ...NONE, devices: devices.length };
   for (const device of devices) {
@@ -109,6 +112,7 @@ export function countsOf(devices: readonly Device[], fits: Fits): Counts {
         break;
     }
   }
+  counts.fittingNodes = counts.fitting ? 1 : 0;
   return counts;
 }
 
@@ -118,6 +122,7 @@ export function sumOf(counts: readonly Counts[]): Counts {
     sum.devices += one.devices;
     sum.free += one.free;
     sum.fitting += one.fitting;
+    sum.fittingNodes += one.fittingNodes;
     sum.yours += one.yours;
     sum.unseen += one.unseen;
   }

@@ -7,7 +7,7 @@ import { Section } from '../components/controls';
 import { DevicesView, ROW_NODES } from '../components/devices';
 import type { WaitingRow } from '../components/waiting';
 import { count } from '../format/numbers';
-import { reasonLine } from '../format/reasons';
+import { reasonLine, type Line } from '../format/reasons';
 import { requirementLine } from '../format/requirement';
 import { fill, initial } from '../format/text';
 import { fitsDevice } from '../model/devicefit';
@@ -21,7 +21,7 @@ function deviceInitial(device: Device): string {
 }
 
 /** Where the server gives no reason: what its group means. */
-function waitingWhy(actions: Actions, group: string): string {
+function waitingWhy(actions: Actions, group: string, queue: string | null): string {
   const { trans } = actions.speech;
   switch (group) {
     case 'taken':
@@ -29,7 +29,9 @@ function waitingWhy(actions: Actions, group: string): string {
     case 'starting':
       return trans.__('A device is free; it is about to start.');
     case 'limit':
-      return trans.__('A limit is reached.');
+      return queue
+        ? fill(trans.__('Waits in the queue {queue}, which decides when it starts.'), { queue })
+        : trans.__('Held back by a limit.');
     case 'never':
       return trans.__('Not possible here.');
     default:
@@ -37,18 +39,25 @@ function waitingWhy(actions: Actions, group: string): string {
   }
 }
 
+/** "Not possible here: no RDMA card on the same PCIe root · H200 on 40 nodes". */
+function waitingLine(actions: Actions, group: string, line: Line): string {
+  const why = [line.main, line.sub].filter(Boolean).join(' · ');
+  return group === 'never' ? fill(actions.speech.trans.__('Not possible here: {why}'), { why }) : why;
+}
+
 /** Who waits, each with the reason line a plan would show. */
 function waitingRows(actions: Actions, list: WaitingList): WaitingRow[] {
   return list.waiting.map((item, index) => {
     const [first] = item.reasons;
-    const line = first ? reasonLine(actions.speech, first) : null;
+    // What a queue holds back is not judged by what is free.
+    const line = first && item.group !== 'limit' ? reasonLine(actions.speech, first) : null;
     return {
       key: item.claim ? `${item.namespace}/${item.claim}` : `hidden ${index}`,
       who: item.user ?? item.namespace ?? actions.speech.trans.__('not visible to you'),
       claim: item.claim ?? '',
       request: item.requirement ? requirementLine(actions.speech, item.requirement, actions.tierName) : '',
       group: item.group,
-      why: line ? [line.main, line.sub].filter(Boolean).join(' · ') : waitingWhy(actions, item.group),
+      why: line ? waitingLine(actions, item.group, line) : waitingWhy(actions, item.group, item.queue),
       since: item.since,
       requirement: item.requirement ?? null
     };

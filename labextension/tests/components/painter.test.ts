@@ -22,7 +22,7 @@ function drawing(nodes: readonly NodeRow[]): { drawing: Drawing; cleared: number
     rect: jest.fn(),
     stroke: jest.fn()
   } as unknown as CanvasRenderingContext2D;
-  const counts = { devices: 0, free: 0, fitting: 0, yours: 0, unseen: 0 };
+  const counts = { devices: 0, free: 0, fitting: 0, fittingNodes: 0, yours: 0, unseen: 0 };
   const layout = layoutGroup({ label: 'H100', nodes, counts }, 200, false);
   return { drawing: new Drawing(context, layout, PALETTE, false, 200), cleared };
 }

@@ -133,7 +133,7 @@ test('groups by kind put the largest memory first and the most fitting nodes fir
   const groups = new KindGroups().of(rows, anything);
   expect(groups.map(group => group.label)).toEqual(['H100 80 GB', 'L4 24 GB']);
   expect(groups[0]?.nodes.map(row => row.name)).toEqual(['h2', 'h1']);
-  expect(groups[0]?.counts).toEqual({ devices: 3, free: 2, fitting: 2, yours: 0, unseen: 0 });
+  expect(groups[0]?.counts).toEqual({ devices: 3, free: 2, fitting: 2, fittingNodes: 1, yours: 0, unseen: 0 });
 });
 
 test('a change keeps nodes in their places, and groups it does not touch the same objects', () => {
