@@ -61,6 +61,8 @@ def render(
         fields += [_count(number, one, chosen) for number, one in enumerate(rules.tiers)]
     if any(fields):
         parts.append(element("div", *fields, class_="dra-fields"))
+    if len(rules.images) > 1:
+        parts.append(_image(rules, chosen))
     code, *words = _first_verdict(rules, current)
     icons = "".join(_icon(name, class_=f"dra-{name}") for name in _ICONS)
     parts.append(
@@ -145,6 +147,8 @@ def _tier_row(number: int, offer: TierOffer, current: str) -> str:
             price = facts["price"]
             details.append(f"{price_label(price)} per {price['per']}")
     details.append(offer.description or "")
+    if facts and facts.get("free_at_most") == 0 and facts.get("devices"):
+        details.append("you can wait")
     if offer.counts == "all":
         details.append("all devices of a node")
     words = " · ".join(one for one in details if one)
@@ -202,6 +206,16 @@ def _memory(rules: Rules, chosen: Mapping[str, Any]) -> str:
         )
     select = element("select", *options, name=f"{FORM_PREFIX}vram", class_="form-select", id="dra-vram")
     return element("div", element("label", "Memory of the device, at least", for_="dra-vram"), select)
+
+
+def _image(rules: Rules, chosen: Mapping[str, Any]) -> str:
+    options = [
+        element("option", text(image), value=image, selected=chosen.get("image") == image)
+        for image in rules.images
+    ]
+    select = element("select", *options, name=f"{FORM_PREFIX}image", class_="form-select", id="dra-image")
+    field = element("div", element("label", "Image", for_="dra-image"), select)
+    return element("div", field, class_="dra-fields")
 
 
 def _numbers(offer: TierOffer) -> list[int]:

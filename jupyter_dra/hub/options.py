@@ -157,11 +157,12 @@ def offers(
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """What may be chosen: the offered tiers, user fields, whether none is fine."""
+    """What may be chosen: the offered tiers, user fields, whether none is fine, images (empty: the hub's own)."""
 
     tiers: tuple[TierOffer, ...] = ()
     user_fields: frozenset[str] = USER_FIELDS
     allow_none: bool = True
+    images: tuple[str, ...] = ()
 
     def find(self, name: str) -> TierOffer | None:
         """The tier of this name, also by a former one."""
@@ -192,6 +193,27 @@ def options_from_form(form: Mapping[str, Iterable[Any]]) -> dict[str, Any]:
     elif count:
         options.setdefault("count", count)
     return options
+
+
+def read_image(options: Mapping[str, Any], images: Iterable[str]) -> tuple[str | None, dict[str, Any]]:
+    """The chosen image, and the options without it; without offered images the key is one like any other.
+
+    Raises:
+        RequirementError: an image that is not offered.
+    """
+    offered = tuple(images)
+    if not offered or "image" not in options:
+        return None, dict(options)
+    rest = {name: value for name, value in options.items() if name != "image"}
+    image = options["image"]
+    if image not in offered:
+        raise RequirementError(
+            f"image: {str(image)[:80]!r} is not offered.",
+            code="not-offered",
+            path="image",
+            next_step=f"Offered: {', '.join(offered)}.",
+        )
+    return str(image), rest
 
 
 def split_options(options: Mapping[str, Any], profile_keys: Iterable[str]) -> dict[str, Any]:

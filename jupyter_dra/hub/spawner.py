@@ -28,6 +28,7 @@ from .options import (
     offers,
     options_from_form,
     read_choice,
+    read_image,
     split_options,
 )
 from .profiles import MAIN_CLAIM, DeviceWish, current_name, select
@@ -76,6 +77,12 @@ class DRASpawner(KubeSpawner):  # type: ignore[misc]  # KubeSpawner publishes no
         default_value=set(USER_FIELDS),
         config=True,
         help="Requirement fields that users may set; add 'where' to allow CEL of their own.",
+    )
+    images = List(
+        Unicode(),
+        config=True,
+        help="""Images users may choose from, the first one preselected. With none every server gets the configured one; a
+        profile list says itself which images there are.""",
     )
     allow_none = Bool(True, config=True, help="Whether a server without a device may be started.")
     max_devices = Integer(
@@ -148,7 +155,8 @@ class DRASpawner(KubeSpawner):  # type: ignore[misc]  # KubeSpawner publishes no
             key=f"tiers {namespace}",
         )
         offered = offers(None if self.tiers is None else own, elements, self._groups)
-        return Rules(offered, frozenset(self.user_fields), self.allow_none)
+        images = () if self.profile_list else tuple(self.images)
+        return Rules(offered, frozenset(self.user_fields), self.allow_none, images)
 
     @property
     def _own_tiers(self) -> tuple[TierOffer, ...]:
@@ -254,8 +262,11 @@ class DRASpawner(KubeSpawner):  # type: ignore[misc]  # KubeSpawner publishes no
                 current = current_name(profiles, self.user_options["profile"])
                 self.user_options = {**self.user_options, "profile": current}
             selection = select(profiles, self.user_options)
-            device_options = split_options(self.user_options, selection.keys)
+            image, options = read_image(self.user_options, () if profiles else self.images)
+            device_options = split_options(options, selection.keys)
             await super().load_user_options()
+            if not profiles and self.images:
+                self.image = image or self.images[0]
             # For the count of what the user holds; only now is the namespace settled.
             await self._start_watching_pods()
             self._wishes = await self._settle(selection.wishes, device_options)

@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 
+from jupyter_dra.errors import RequirementError
 from jupyter_dra.hub.form import notes_only, render
 from jupyter_dra.hub.markup import element, text
-from jupyter_dra.hub.options import Rules, TierOffer, offers, options_from_form
+from jupyter_dra.hub.options import Rules, TierOffer, offers, options_from_form, read_image
 
 HOSTILE = [
     "<img src=x onerror=alert(1)>",
@@ -225,3 +226,27 @@ def test_a_posted_form_is_read_by_the_chosen_tier() -> None:
     }
     assert options_from_form({"dra-tier": [b"a"], "dra-vram": [""]}) == {"tier": "a"}
     assert options_from_form({"dra-admin-access": ["1"]}) == {"admin_access": "1"}
+
+
+def test_images_are_a_choice_only_where_there_are_several() -> None:
+    images = ("cuda-notebook:2026.10", HOSTILE[0])
+    page = Page(render(Rules(images=images), chosen={"image": HOSTILE[0]}))
+    assert page.options("dra-image") == list(images)
+    chosen = [attrs for tag, attrs in page.elements if tag == "option" and "selected" in attrs]
+    assert [attrs["value"] for attrs in chosen] == [HOSTILE[0]]
+    assert Page(render(Rules(images=images[:1]))).options("dra-image") == []
+
+
+def test_an_image_is_taken_only_from_those_offered() -> None:
+    options = options_from_form({"dra-tier": ["none"], "dra-image": ["cuda:1"]})
+    assert read_image(options, ["cuda:1", "cuda:2"]) == ("cuda:1", {"tier": "none"})
+    assert read_image({"tier": "none"}, ["cuda:1"]) == (None, {"tier": "none"})
+    assert read_image(options, []) == (None, options)
+    with pytest.raises(RequirementError, match="is not offered"):
+        read_image({"image": "evil:1"}, ["cuda:1"])
+
+
+def test_a_tier_without_a_free_device_says_that_one_can_wait() -> None:
+    taken = {**element_of("gpu"), "free": 0, "free_at_most": 0}
+    page = Page(render(Rules(tiers=(TierOffer("gpu", requirement={"tier": "gpu"}, facts=taken),))))
+    assert any(text.endswith("you can wait") for text in page.texts)

@@ -390,3 +390,22 @@ def test_a_lost_answer_makes_no_second_claim(stories: Stories, cluster: LocalClu
         await settle(cluster, "jil")
 
     stories.run(story)
+
+
+def test_the_chosen_image_becomes_the_servers_and_another_is_refused(stories: Stories) -> None:
+    async def story() -> tuple[str, str, str]:
+        one = spawner("ivy", images=["python", "jupyter-dra/other"])
+        one.user_options = {"tier": "none", "image": "jupyter-dra/other"}
+        await one.load_user_options()
+        chosen = one.image
+        one.user_options = {"tier": "none"}
+        await one.load_user_options()
+        first = one.image
+        one.user_options = {"tier": "none", "image": "evil:1"}
+        with pytest.raises(web.HTTPError) as error:
+            await one.load_user_options()
+        return chosen, first, message(error)
+
+    chosen, first, refusal = stories.run(story)
+    assert (chosen, first) == ("jupyter-dra/other", "python")
+    assert "is not offered" in refusal and "jupyter-dra/other" in refusal

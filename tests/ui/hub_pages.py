@@ -53,7 +53,10 @@ def write(folder: Path, tiers: list[dict[str, Any]]) -> None:
     named = [tier for tier in tiers if tier["device_kind"] == "gpu"]
     named[1] = {**named[1], "free": 0, "free_at_most": 0}
     form = render(
-        Rules(tiers=tuple(offer(tier) for tier in named)),
+        Rules(
+            tiers=tuple(offer(tier) for tier in named),
+            images=("cuda-notebook:2026.10", "pytorch-notebook:2026.10"),
+        ),
         chosen={"tier": "high-memory-gpu", "vram": "80GB"},
         notes=[GONE],
     )
