@@ -3,8 +3,6 @@
 import * as data from './fixtures.mjs';
 import { notebook, output } from './notebooks.mjs';
 
-const GIB = 2 ** 30;
-
 const facts = (session, devices, change = {}) => ({
   kind: 'SessionFacts',
   version: 1,
@@ -68,15 +66,15 @@ const pair = [
 const l4 = device('gpu-1', 'l4-2', { label: 'L4 24 GB', product: 'NVIDIA L4', attributes: { 'gpu.nvidia.com/uuid': { string: UUID } } });
 
 const seen = (...uuids) => ({ source: 'nvml', devices: uuids.map(uuid => ({ uuid, name: 'x' })) });
-const usage = (used, total, percent, why = null) => ({
-  at: data.NOW, source: 'nvml', memory_used_bytes: used === null ? null : used * GIB, memory_total_bytes: total === null ? null : total * GIB,
-  utilisation_percent: percent, by_kernel: [], why_missing: why
-});
 
-const protoSession = data.session('proto', { usage: usage(5.1, 8, 22), devices: [{ ...share, predicted: null }], requirement: { share: { memory: '7Gi' } } });
-const tpuSession = data.session('llm-jax', { usage: usage(null, null, 71, 'no-library'), devices: chips.map(chip => ({ ...chip, predicted: null })) });
-const distSession = data.session('dist-train', { usage: usage(49.4, 79.6, 64) });
-const ocrSession = data.session('ocr', { usage: usage(1.2, 22.5, 3) });
+/** A device that a kernel was told of, as its session has it. */
+const held = ({ device: name, node, label, driver, device_kind, share: part }) =>
+  data.device(name, node, label, { driver, device_kind, share: part, predicted: null });
+
+const protoSession = data.session('proto', { usage: data.usage(5.1, 8, 22), devices: [held(share)], requirement: { share: { memory: '7Gi' } } });
+const tpuSession = data.session('llm-jax', { usage: data.usage(null, null, 71, { why_missing: 'no-library' }), devices: chips.map(held) });
+const distSession = data.session('dist-train', { usage: data.usage(49.4, 79.6, 64) });
+const ocrSession = data.session('ocr', { usage: data.usage(1.2, 22.5, 3) });
 
 const told = (session, devices, change) => ({ as_of: data.NOW, facts: facts(session, devices, change) });
 const ended = (name, code, change = {}, params = {}) =>
@@ -84,7 +82,7 @@ const ended = (name, code, change = {}, params = {}) =>
     state: 'ended',
     activity: null,
     ...change,
-    ended: { at: data.NOW, code, exit_code: 1, by: null, message: null, params, device_returned_at: data.NOW }
+    ended: data.ended(0, code, { exit_code: 1, params })
   });
 
 const fromIdle = ended('nightly', 'idle');

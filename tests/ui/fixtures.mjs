@@ -11,19 +11,28 @@ export function status(change = {}) {
     kind: 'Status',
     version: 1,
     state: 'ready',
+    message: null,
+    next: null,
+    params: {},
     cluster: 'dgx-lab',
     namespace: 'team-a',
     contexts: [
-      { name: 'dgx-lab', cluster: 'dgx-lab', namespace: 'team-a' },
-      { name: 'research', cluster: 'research', namespace: 'nlp' }
+      { name: 'dgx-lab', cluster: 'dgx-lab', namespace: 'team-a', source: 'home', current: true },
+      { name: 'research', cluster: 'research', namespace: 'nlp', source: 'home', current: false }
     ],
     server_version: '1.37',
     as_of: NOW,
+    started_at: at(-300),
+    revision: 812,
     rights: {},
     local_cluster: { running: false },
+    simulated: false,
     offers: {
       images: ['cuda-notebook:2026.10', 'pytorch-notebook:2026.10'],
-      defaults: { cpu: 4, host_memory: '16Gi', lease: '4h', idle_timeout: '30m' }
+      any_image: true,
+      volumes: [],
+      defaults: { cpu: '4', host_memory: '16Gi', lease: '4h', idle_timeout: '30m' },
+      longest_lease_seconds: 43200
     },
     ...change
   };
@@ -62,6 +71,8 @@ function tier(name, title, change) {
     products: [],
     architectures: [],
     profiles: [],
+    shareable: false,
+    groups: [],
     most_on_one_node: 8,
     price: null,
     defaults: {},
@@ -85,7 +96,7 @@ export function tiers(change = {}) {
     visible: { slices: true, claims: 'namespace' },
     devices: 26,
     nodes: 5,
-    any_gpu: { devices: 18, nodes: 4, free: 9, free_at_most: 9, out_of_service: 2, sizes: [s24, s40, s80] },
+    any_gpu: { devices: 18, nodes: 4, free: 9, free_at_most: 9, out_of_service: 2, most_on_one_node: 8, sizes: [s24, s40, s80], products: [], architectures: [AMPERE, ADA, HOPPER] },
     tiers: [
       tier('small-gpu', 'Small GPU', { devices: 4, free: 3, free_at_most: 3, sizes: [s24], products: [{ name: 'NVIDIA L4', devices: 4 }], architectures: [ADA] }),
       tier('medium-gpu', 'Medium GPU', {
@@ -139,7 +150,9 @@ export const preview = {
   magic: '%dra launch --vram 40GB --compute-capability ">=8.0"\n',
   shell: "jupyter dra launch --vram 40GB --compute-capability '>=8.0'\n",
   lines: 38,
-  findings: []
+  findings: [],
+  form: { vram: '40GB', compute_capability: '>=8.0' },
+  kept: []
 };
 
 /** A claim that the form cannot express in full, as somebody wrote it. */
@@ -195,13 +208,14 @@ export function plan(change = {}) {
     counts: { devices: 26, nodes: 5, matching: 14, free: 6, free_at_most: 6, matching_nodes: 3 },
     nodes: [
       {
-        name: 'a100-mig-0', verdict: 'fits', likely: true, matching: 2, free: 1,
-        devices: [{ claim: 0, request: 'gpu', driver: 'gpu.nvidia.com', pool: 'a100-mig-0', device: 'gpu-1', label: 'A100 40 GB' }]
+        name: 'a100-mig-0', verdict: 'fits', likely: true, matching: 2, free: 1, why_not: null,
+        devices: [{ claim: 0, request: 'gpu', driver: 'gpu.nvidia.com', pool: 'a100-mig-0', device: 'gpu-1', label: 'A100 40 GB', share: null }]
       }
     ],
     nodes_left_out: 0,
     reasons: [],
     holders: [],
+    holders_left_out: 0,
     relaxations: [],
     charges: {},
     findings: [],
@@ -223,10 +237,14 @@ export const impossible = plan({
     { code: 'partner', devices: 1856, params: { partner: 'RDMA card', align: 'pcieRoot', label: 'H200', nodes: 232 }, message: '' }
   ],
   relaxations: [
-    { code: 'drop-near', change: { near: null, align: null }, params: { partner: 'network card' }, verdict: 'fits', free: 232, message: 'Without the network card' },
-    { code: 'less-memory', change: { vram: '80GB' }, verdict: 'fits', free: 1212, message: 'Take 80 GB' },
+    { code: 'drop-near', change: { near: null, align: null }, params: { partner: 'rdma-nic' }, verdict: 'fits', free: 232, message: 'Without the network card' },
+    { code: 'less-memory', change: { vram: '80GB' }, params: {}, verdict: 'fits', free: 1212, message: 'Take 80 GB' },
     { code: 'more-kinds', change: { product: ['MI300X'] }, params: { label: 'MI300X' }, verdict: 'fits', free: 88, message: 'Also accept MI300X' }
   ]
+});
+
+const holder = (who, change = {}) => ({
+  who, namespace: null, claim: null, session: null, user: null, since: null, lease_ends: null, idle_seconds: null, note: null, ...change
 });
 
 export const busy = plan({
@@ -235,20 +253,20 @@ export const busy = plan({
   requirement: { tier: 'high-memory-gpu', compute_capability: '>=9.0' },
   counts: { devices: 26, nodes: 5, matching: 8, free: 0, free_at_most: 0, matching_nodes: 1 },
   holders: [
-    { who: 'you', session: 'bert-train-9d3fk', user: 'ada', namespace: 'team-a', claim: 'bert-train-9d3fk', devices: 1, device_names: ['gpu-3'], since: at(-120), lease_ends: null, idle_seconds: 2400, note: null },
-    { who: 'user', user: 'mira', namespace: 'team-a', devices: 2, device_names: ['gpu-0', 'gpu-1'], lease_ends: at(147), idle_seconds: null, note: null },
-    { who: 'namespace', namespace: 'team-b', devices: 1, device_names: ['gpu-7'], lease_ends: null, idle_seconds: null, note: null },
-    { who: 'hidden', devices: 4, note: null }
+    holder('you', { session: 'bert-train-9d3fk', user: 'ada', namespace: 'team-a', claim: 'bert-train-9d3fk', devices: 1, device_names: ['gpu-3'], since: at(-120), idle_seconds: 2400 }),
+    holder('user', { user: 'mira', namespace: 'team-a', devices: 2, device_names: ['gpu-0', 'gpu-1'], lease_ends: at(147) }),
+    holder('namespace', { namespace: 'team-b', devices: 1, device_names: ['gpu-7'] }),
+    holder('hidden', { devices: 4 })
   ],
   relaxations: [
-    { code: 'join-session', change: { session: 'bert-train-9d3fk' }, params: { name: 'bert-train' }, verdict: 'fits', free: null, message: '' },
+    { code: 'join-session', change: { session: 'bert-train-9d3fk' }, params: {}, verdict: 'fits', free: null, message: '' },
     { code: 'more-kinds', change: { architecture: ['Hopper', 'Ampere'] }, params: { label: 'A100 80 GB' }, verdict: 'fits', free: 2, message: '' }
   ]
 });
 
 export const unknown = plan({
   verdict: 'unknown',
-  certainty: { sure: false, reasons: ['claims-not-visible'] },
+  certainty: { sure: false, reasons: [{ code: 'claims-not-visible', params: {}, message: '' }] },
   requirement: { tier: 'high-memory-gpu', compute_capability: '>=9.0' },
   counts: { devices: 26, nodes: 5, matching: 8, free: null, free_at_most: 5, matching_nodes: 1 }
 });
@@ -257,12 +275,17 @@ export const invalid = plan({
   verdict: 'invalid',
   launch: { can: 'no', code: 'invalid', params: {} },
   requirement: { where: ['device.attributes["gpu.nvidia.com"].memory >= "16Gi"'] },
-  findings: [{ code: 'cel-compile', severity: 'error', path: 'spec.devices.requests[0].exactly.selectors[0].cel.expression', message: 'Memory is a capacity, not an attribute.', fix: 'write it as a capacity' }]
+  findings: [
+    {
+      code: 'cel-compile', severity: 'error', file: null, document: 0, item: null, object: null, line: null, column: null, why: null, server: null,
+      path: 'spec.devices.requests[0].exactly.selectors[0].cel.expression', message: 'Memory is a capacity, not an attribute.', fix: 'write it as a capacity'
+    }
+  ]
 });
 
 export const fromZero = plan({
   verdict: 'unknown',
-  certainty: { sure: false, reasons: ['scales-from-zero'] },
+  certainty: { sure: false, reasons: [{ code: 'scales-from-zero', params: {}, message: '' }] },
   requirement: { tier: 'high-memory-gpu' },
   counts: { devices: 0, nodes: 0, matching: 0, free: 0, free_at_most: 0, matching_nodes: 0 },
   nodes: []
@@ -272,46 +295,66 @@ export const limit = plan({
   launch: { can: 'no', code: 'limit', params: { limit: 2, held: 2, names: ['bert-train', 'slice-demo'] } }
 });
 
-const device = (name, node, label, change = {}) => ({
-  request: 'gpu', driver: 'gpu.nvidia.com', pool: node, device: name, node, label, share: null, predicted: true, ...change
+export const device = (name, node, label, change = {}) => ({
+  request: 'gpu', driver: 'gpu.nvidia.com', pool: node, device: name, node, label, share: null, predicted: true, device_kind: 'gpu',
+  profile: null, memory_published: null, choice: null, conditions: [], ...change
 });
+
+const lease = (change = {}) => ({
+  ends_at: at(118), longest_until: at(600), idle_limit_seconds: 1800, idle_since: null, device_use: null, ...change
+});
+
+export const ended = (minutes, code, change = {}) => ({
+  at: at(minutes), code, exit_code: null, by: null, message: '', next: null, params: {}, device_returned_at: at(minutes), ...change
+});
+
+const cost = amount => ({ ...price(amount), so_far: null });
 
 export function session(name, change = {}) {
   return {
     id: `${name}-9d3fk`, name, state: 'running', activity: 'busy', revision: 3, mine: true, user: 'ada', server: 'ada--lab', namespace: 'team-a',
     requirement: { tier: 'high-memory-gpu' }, claim: { name: `${name}-9d3fk`, made_by_us: true, template: null },
     devices: [device('gpu-3', 'dgx-h100-0', 'H100 80 GB')], kernels: [], steps: [], wait: null,
-    lease: { ends_at: at(118), longest_until: at(600), idle_limit_seconds: 1800, idle_since: null },
-    usage: null, price: null, created_at: at(-122), ready_at: at(-122), ended: null, orphan: false, simulated: false, ...change
+    lease: lease(), usage: null, price: null, right_size: null, notebook: null, created_at: at(-122), ready_at: at(-122), launch_until: null,
+    ended: null, orphan: false, simulated: false, image: null, lost_fields: [], history: [], shared_with: [], ...change
   };
 }
 
 const kernel = (id, notebook, state, minutes) => ({
-  id, name: 'python3', pod: 'p', notebook, state, last_activity: at(-minutes), transport: 'direct', encrypted: true
+  id, name: 'python3', pod: 'p', notebook, state, last_activity: at(-minutes), transport: 'direct', encrypted: true, image: null, cpu: null,
+  host_memory: null, next_pod: null
 });
 
-const GIB = 2 ** 30;
+const gib = amount => Math.round(amount * 2 ** 30);
+
+/** Figures of a session's devices; amounts in GiB, null where not known. */
+export function usage(used, total, percent, change = {}) {
+  const bytes = amount => (amount === null ? null : gib(amount));
+  return {
+    at: NOW, source: 'nvml', memory_used_bytes: bytes(used), memory_total_bytes: bytes(total), utilisation_percent: percent,
+    peak_bytes: null, complete: true, by_kernel: [], why_missing: null, ...change
+  };
+}
 
 export const bertTrain = session('bert-train', {
   kernels: [kernel('k1', 'train.ipynb', 'busy', 0), kernel('k2', 'eval.ipynb', 'idle', 12)],
-  usage: {
-    at: NOW, source: 'nvml', memory_used_bytes: 37.4 * GIB, memory_total_bytes: 79.6 * GIB, utilisation_percent: 87, why_missing: null,
-    by_kernel: [{ kernel: 'k1', memory_used_bytes: 31 * GIB }, { kernel: 'k2', memory_used_bytes: 6.1 * GIB }]
-  },
-  price: price('2.90')
+  usage: usage(37.4, 79.6, 87, {
+    by_kernel: [{ kernel: 'k1', memory_used_bytes: gib(31), cell: null }, { kernel: 'k2', memory_used_bytes: gib(6.1), cell: null }]
+  }),
+  price: cost('2.90')
 });
 
 export const sliceDemo = session('slice-demo', {
   activity: 'idle',
-  devices: [device('gpu-0-2g', 'a100-mig-0', 'A100 40 GB', { share: { profile: '2g.10gb' } })],
+  devices: [device('gpu-0-2g', 'a100-mig-0', 'A100 40 GB', { device_kind: 'part', profile: '2g.10gb' })],
   kernels: [kernel('k3', 'slice.ipynb', 'idle', 26)],
-  lease: { ends_at: at(174), longest_until: at(600), idle_limit_seconds: 1800, idle_since: at(-26) },
-  usage: { at: NOW, source: 'nvml', memory_used_bytes: 0.8 * GIB, memory_total_bytes: 9.6 * GIB, utilisation_percent: null, why_missing: 'not-on-a-part', by_kernel: [] }
+  lease: lease({ ends_at: at(174), idle_since: at(-26) }),
+  usage: usage(0.8, 9.6, null, { why_missing: 'not-on-a-part' })
 });
 
 export const ocrTest = session('ocr-test', {
   state: 'releasing', devices: [device('gpu-0', 'l4-2', 'L4 24 GB')],
-  ended: { at: at(0, -14), code: 'stopped', exit_code: null, by: null, message: '', params: {}, device_returned_at: null }
+  ended: ended(-14 / 60, 'stopped', { device_returned_at: null })
 });
 
 const step = (code, state, seconds, params = {}, started = null) => ({ code, state, started_at: started, seconds, params });
@@ -334,7 +377,7 @@ export const notStarted = session('analysis', {
   state: 'ended', activity: null, notebook: 'analysis.ipynb', ready_at: null, created_at: at(0, -10),
   devices: [device('gpu-4', 'dgx-h100-0', 'H100 80 GB')],
   steps: [...done, step('image-pulled', 'failed', 6, { image: 'cuda-notebok:2026.10' })],
-  ended: { at: NOW, code: 'image', exit_code: null, by: null, message: '', params: { image: 'cuda-notebok:2026.10' }, device_returned_at: NOW }
+  ended: ended(0, 'image', { params: { image: 'cuda-notebok:2026.10' } })
 });
 
 export const waiting = session('analysis', {
@@ -345,33 +388,35 @@ export const waiting = session('analysis', {
 
 export const leaseSoon = session('bert-train', {
   kernels: [kernel('k1', 'train.ipynb', 'busy', 0)],
-  lease: { ends_at: at(9, 30), longest_until: at(600), idle_limit_seconds: 1800, idle_since: null }
+  lease: lease({ ends_at: at(9, 30) })
 });
 
 /** At the longest time allowed: nothing can be extended. */
 export const leaseLast = session('sweep', {
   kernels: [kernel('k9', 'sweep.ipynb', 'busy', 0)],
   created_at: at(-710.5),
-  lease: { ends_at: at(9.5), longest_until: at(9.5), idle_limit_seconds: 1800, idle_since: null }
+  lease: lease({ ends_at: at(9.5), longest_until: at(9.5) })
 });
 
 export const idle = session('bert-train', {
   activity: 'idle',
   kernels: [kernel('k1', 'train.ipynb', 'idle', 40)],
-  lease: { ends_at: at(118), longest_until: at(600), idle_limit_seconds: 7200, idle_since: at(-40) }
+  lease: lease({ idle_limit_seconds: 7200, idle_since: at(-40) })
 });
 
 export const endedMemory = session('bert-train', {
-  state: 'ended', activity: null, created_at: at(-150), ready_at: at(-150), price: price('2.90'),
+  state: 'ended', activity: null, created_at: at(-150), ready_at: at(-150), price: cost('2.90'),
   requirement: { tier: 'high-memory-gpu', host_memory: '16Gi' },
-  usage: { at: NOW, source: 'nvml', memory_used_bytes: null, memory_total_bytes: 79.6 * GIB, utilisation_percent: null, why_missing: null, by_kernel: [], peak_bytes: 41.2 * GIB },
-  ended: { at: at(-28), code: 'out-of-memory', exit_code: 137, by: null, message: '', params: { host_memory: '16Gi', device_used_bytes: 31 * GIB, device_total_bytes: 79.6 * GIB }, device_returned_at: at(-28) }
+  usage: usage(null, 79.6, null, { peak_bytes: gib(41.2) }),
+  ended: ended(-28, 'out-of-memory', {
+    exit_code: 137, params: { host_memory: '16Gi', device_used_bytes: gib(31), device_total_bytes: gib(79.6) }
+  })
 });
 
 export const endedStopped = session('ocr-test', {
-  state: 'ended', activity: null, created_at: at(-109), ready_at: at(-109), price: price('2.90'),
-  right_size: { peak_bytes: 9.1 * GIB, total_bytes: 79.6 * GIB, label: '24 GB', price: price('0.60') },
-  ended: { at: at(-61), code: 'stopped', exit_code: 0, by: 'ada', message: '', params: {}, device_returned_at: at(-61) }
+  state: 'ended', activity: null, created_at: at(-109), ready_at: at(-109), price: cost('2.90'),
+  right_size: { peak_bytes: gib(9.1), total_bytes: gib(79.6), label: '24 GB', tier: 'small-gpu', price: price('0.60') },
+  ended: ended(-61, 'stopped', { exit_code: 0, by: 'ada' })
 });
 
 // Devices.
@@ -381,12 +426,13 @@ const attributes = numa => ({ 'resource.kubernetes.io/numaNode': { int: numa } }
 function gpu(node, name, label, bytes, state, change = {}) {
   return {
     driver: 'gpu.nvidia.com', pool: node, name, nodes: [node], device_kind: 'gpu', label, product: label, memory_bytes: bytes, memory_published: null,
-    state, tiers: bytes > 50 * GB ? ['high-memory-gpu'] : bytes > 30 * GB ? ['medium-gpu'] : ['small-gpu'], simulated: false, taints: [], holders: [], ...change
+    state, tiers: bytes > 50 * GB ? ['high-memory-gpu'] : bytes > 30 * GB ? ['medium-gpu'] : ['small-gpu'], simulated: false, taints: [], holders: [],
+    attributes: {}, capacity: {}, ...change
   };
 }
 
-const mine = { who: 'you', namespace: 'team-a', claim: 'bert-train-9d3fk', session: 'bert-train-9d3fk', user: 'ada', since: at(-122), idle_seconds: 0, note: null };
-const mira = { who: 'user', namespace: 'team-a', claim: 'x', session: null, user: 'mira', since: at(-200), idle_seconds: 120, note: null };
+const mine = holder('you', { namespace: 'team-a', claim: 'bert-train-9d3fk', session: 'bert-train-9d3fk', user: 'ada', since: at(-122), idle_seconds: 0 });
+const mira = holder('user', { namespace: 'team-a', claim: 'x', user: 'mira', since: at(-200), idle_seconds: 120 });
 export const broken = { taints: [{ key: 'gpu.nvidia.com/xid', value: '79', effect: 'NoSchedule', timeAdded: '2026-11-28T09:12:00Z' }] };
 
 export function fewDevices() {
@@ -398,7 +444,7 @@ export function fewDevices() {
     })
   );
   const nics = states.map((state, index) => ({
-    ...gpu('dgx-h100-0', `mlx5_${index}`, null, null, state === 'yours' ? 'yours' : 'free'), driver: 'dra.net', device_kind: 'nic', tiers: ['rdma-nic'], product: 'ConnectX-7'
+    ...gpu('dgx-h100-0', `mlx5_${index}`, 'ConnectX-7', null, state === 'yours' ? 'yours' : 'free'), driver: 'dra.net', device_kind: 'nic', tiers: ['rdma-nic'], product: 'ConnectX-7'
   }));
   const a100 = ['out-of-service', 'free', 'free', 'out-of-service'].map((state, index) =>
     gpu('a100-80-0', `gpu-${index}`, 'A100 80 GB', 85899345920, state, state === 'free' ? {} : broken)
@@ -454,7 +500,8 @@ export function deviceList(devices, claims = 'namespace') {
 }
 
 const waits = (user, claim, group, minutes, requirement, reasons) => ({
-  who: 'user', namespace: 'team-b', claim, session: null, user, requirement, since: at(-minutes), group, verdict: null, reasons
+  who: 'user', namespace: 'team-b', claim, session: null, user, requirement, since: at(-minutes), group, queue: group === 'limit' ? 'team-a' : null,
+  verdict: null, reasons
 });
 
 export const waitingList = {
