@@ -251,7 +251,7 @@ def made_by_others(ctx: Context, session: LiveSession) -> list[Made]:
 
 def remember(ctx: Context, session: LiveSession, **more: Any) -> None:
     """Write our own record of the session (uids, nonces, owner, history): what proves its objects later."""
-    kernels = [
+    kernels: list[Mapping[str, Any]] = [
         {
             "id": kernel.id,
             "pod": kernel.pod_name,
