@@ -81,8 +81,8 @@ class DRASpawner(KubeSpawner):  # type: ignore[misc]  # KubeSpawner publishes no
     images = List(
         Unicode(),
         config=True,
-        help="""Images users may choose from, the first one preselected. With none every server gets the configured one; a
-        profile list says itself which images there are.""",
+        help="""Images users may choose from, the first one preselected. With none every server gets the configured one;
+        a profile list says itself which images there are.""",
     )
     allow_none = Bool(True, config=True, help="Whether a server without a device may be started.")
     max_devices = Integer(

@@ -98,7 +98,8 @@ export type ChipField = (typeof DEVICE_FIELDS)[number];
 /** The fields that stand as chips, in reading order. */
 export function chipFields(requirement: Requirement): ChipField[] {
   const shown = DEVICE_FIELDS.filter(field => !isEmpty(requirement[field]) && field !== 'align');
-  return shown.filter(field => !(field === 'count' && requirement.count === 1));
+  const named = shown.filter(field => field !== 'count');
+  return requirement.count === 1 || !shown.includes('count') ? named : ['count', ...named];
 }
 
 export function removeChip(draft: Draft, field: ChipField): Draft {

@@ -10,7 +10,7 @@ import { moveOf } from '../format/moves';
 import { ClaimEditor } from './claimeditor';
 import { ClusterModel } from './cluster';
 import { DevicesModel } from './devices';
-import { deviceOnly, draftOf, EMPTY_DRAFT, readWish, type Draft, type Wish } from './draft';
+import { deviceOnly, draftOf, EMPTY_DRAFT, readWish, sameRequirement, type Draft, type Wish } from './draft';
 import { Gather } from './gather';
 import { Observable, type Visibility } from './observable';
 import { PlanModel, TYPING_MS } from './plan';
@@ -138,6 +138,7 @@ export class Workbench {
       ...(options.force ? { force: true } : {})
     });
     this._attachTo.set(session.id, target);
+    this._asked.set(session.id, requirement);
     this.remembered.launched(requirement, notebook);
     this.remembered.toggle('sessions', true);
     this._onSessions();
@@ -295,13 +296,20 @@ export class Workbench {
 
   private _noteReady(session: Session): void {
     const target = this._attachTo.get(session.id);
+    const asked = this._asked.get(session.id);
     if (session.state === 'ended') {
       this._attachTo.delete(session.id);
+      this._asked.delete(session.id);
     }
     const kernel = session.kernels[0];
     if (target && session.state === 'running' && kernel) {
       this._attachTo.delete(session.id);
       this._readyAt.set(session.id, Date.now());
+      this._asked.delete(session.id);
+      // The form has done its work, unless it holds the next request by now.
+      if (asked && sameRequirement(asked, this.draft.value.requirement)) {
+        this.remembered.toggle('new', false);
+      }
       if (target.kind === 'new') {
         this._opened.add(session.id);
       }
@@ -351,6 +359,8 @@ export class Workbench {
   private _touched = false;
   private _targetChosen = false;
   private readonly _attachTo = new Map<string, Target>();
+  /** What sessions that are not ready yet were asked for. */
+  private readonly _asked = new Map<string, Requirement>();
   private readonly _readyAt = new Map<string, number>();
   private readonly _opened = new Set<string>();
   private readonly _changed = new Signal<this, void>(this);

@@ -12,6 +12,7 @@ import { kernelState } from '../format/sessions';
 import type { Speech } from '../format/speech';
 import { fill, plain } from '../format/text';
 import { IGPUSessions } from '../tokens';
+import { setTitled } from '../widgets/toasts';
 
 function kernelsLine(speech: Speech, session: Session, now: number): string {
   const { trans } = speech;
@@ -72,7 +73,7 @@ function announce(news: News, { workbench, actions }: IGPUSessions): void {
         callback: () => void actions.extend(session)
       };
       const text = leaseText(speech, session, news.left, Date.now());
-      Notification.warning(text, { autoClose: false, actions: seconds > 0 ? [show, extend] : [show] });
+      setTitled(Notification.warning(text, { autoClose: false, actions: seconds > 0 ? [show, extend] : [show] }));
       break;
     }
     case 'fault': {
