@@ -1,10 +1,21 @@
 /** Foreign text made safe to show, and sentences with named placeholders. */
 
-const HIDDEN = /[\u0000-\u001f\u007f-\u009f\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]/g;
+/** Controls, formats (direction, zero width, tags), surrogates, private use, line and paragraph separators. */
+const HIDDEN = /[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Zl}\p{Zp}]/gu;
 
 /** Control, bidi and invisible characters written out (`\u202e`), so that a name cannot pose as another. */
 export function plain(text: string): string {
-  return text.replace(HIDDEN, char => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`);
+  return text.replace(HIDDEN, writtenOut);
+}
+
+/** The same for text of several lines: line ends and tabs stay. */
+export function plainLines(text: string): string {
+  return text.replace(/\r/g, '').replace(HIDDEN, char => (char === '\n' || char === '\t' ? char : writtenOut(char)));
+}
+
+function writtenOut(char: string): string {
+  const code = (char.codePointAt(0) ?? 0).toString(16);
+  return code.length > 4 ? `\\u{${code}}` : `\\u${code.padStart(4, '0')}`;
 }
 
 /** A name cut in the middle beyond `limit` characters; the tooltip shows the whole. */

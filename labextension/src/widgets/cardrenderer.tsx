@@ -11,9 +11,9 @@ import { CardView, type CardActions, type RunningFacts } from '../components/car
 import { SpeechContext } from '../components/speech';
 import type { Session } from '../api/types';
 import type { Speech } from '../format/speech';
+import { plainLines } from '../format/text';
 import { readCard, type Card } from '../model/card';
 import { noNews, type CardNews } from '../model/cardnews';
-import { safeText } from './textpane';
 
 export const MIME_TYPE = 'application/vnd.jupyter-dra.card+json';
 
@@ -32,7 +32,7 @@ function Fallback({ model, speech }: { model: IRenderMime.IMimeModel; speech: Sp
   const text = model.data['text/plain'];
   const whole = Array.isArray(text) ? text.join('') : text;
   return typeof whole === 'string' && whole ? (
-    <pre className="dra-Out-text">{safeText(whole.slice(0, 100_000))}</pre>
+    <pre className="dra-Out-text">{plainLines(whole.slice(0, 100_000))}</pre>
   ) : (
     <p className="dra-mod-quiet">{speech.trans.__('This card cannot be shown.')}</p>
   );

@@ -6,14 +6,7 @@ import { useState, type ReactElement } from 'react';
 
 import { Button } from '../components/controls';
 import type { Speech } from '../format/speech';
-
-/** ESC, bidi and other invisible characters written out; line ends and tabs stay. */
-export function safeText(text: string): string {
-  return text.replace(
-    /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]/g,
-    char => (char === '\r' ? '' : `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`)
-  );
-}
+import { plainLines } from '../format/text';
 
 function Pane(props: { text: string; speech: Speech; reload: (() => Promise<string>) | null }): ReactElement {
   const [text, setText] = useState(props.text);
@@ -21,7 +14,7 @@ function Pane(props: { text: string; speech: Speech; reload: (() => Promise<stri
   return (
     <div className="dra-TextPane-inner">
       {reload && <Button onClick={async () => setText(await reload())}>{props.speech.trans.__('Read again')}</Button>}
-      <pre tabIndex={0}>{safeText(text)}</pre>
+      <pre tabIndex={0}>{plainLines(text)}</pre>
     </div>
   );
 }

@@ -1,9 +1,15 @@
-import { cutMiddle, fill, initial, plain, sentence, sentenceText, spans } from '../../src/format/text';
+import { cutMiddle, fill, initial, plain, plainLines, sentence, sentenceText, spans } from '../../src/format/text';
 
 test('control, bidi and invisible characters of foreign names are written out', () => {
   expect(plain('a\u202eb\u001b[31m')).toBe('a\\u202eb\\u001b[31m');
   expect(plain('zero\u200bwidth')).toBe('zero\\u200bwidth');
-  expect(plain('größe 東京')).toBe('größe 東京');
+  expect(plain('größe 東京 🙂')).toBe('größe 東京 🙂');
+  expect(plain('soft\u00adhyphen\u2028line\ud800')).toBe('soft\\u00adhyphen\\u2028line\\ud800');
+  expect(plain('tag\u{e0041}')).toBe('tag\\u{e0041}');
+});
+
+test('text of several lines keeps its line ends and tabs, and nothing else that is not seen', () => {
+  expect(plainLines('a\tb\r\nc\u001b[2Jd\u202e')).toBe('a\tb\nc\\u001b[2Jd\\u202e');
 });
 
 test('long names are cut in the middle', () => {
