@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -13,6 +14,7 @@ Facts = tuple[str | None, Mapping[str, Any]]
 
 SIMULATED = "jupyter-dra.dev/simulated"
 UNKNOWN: Facts = (None, {})
+_NUMBERED = re.compile(r"[a-z-]*slice-(\d+)")
 
 
 class DeviceBook:
@@ -77,5 +79,19 @@ def _facts(driver: str, obj: Json, device: Device) -> Facts:
         "attributes": qualified(attributes),
         "capacity": qualified(device.raw.get("capacity")),
         "device_kind": found.device_kind,
+        "slots": slots_of(device) if found.device_kind == "part" else None,
         "simulated": marked or notes.get(SIMULATED) == "true",
     }
+
+
+def slots_of(device: Device) -> list[int] | None:
+    """First and last place of a part on its card, where the driver numbers them by counters of one each.
+
+    ``memory-slice-4`` and ``memory-slice-5`` are [4, 5]; None where there are none, or not in a row.
+    """
+    for used in device.consumes_counters:
+        numbered = (_NUMBERED.fullmatch(name) for name, amount in used.counters.items() if amount.text == "1")
+        places = sorted(int(match[1]) for match in numbered if match)
+        if places and places == list(range(places[0], places[-1] + 1)):
+            return [places[0], places[-1]]
+    return None

@@ -88,6 +88,7 @@ class DeviceRecord:
             "predicted": self.predicted,
             "device_kind": self.facts.get("device_kind"),
             "profile": self.profile,
+            "slots": self.facts.get("slots"),
             "memory_published": self.facts.get("memory_published"),
             "choice": self.choice,
             "conditions": [dict(one) for one in self.conditions],

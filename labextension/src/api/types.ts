@@ -698,6 +698,8 @@ export interface components {
       readonly device_kind: components['schemas']['DeviceKind'] | null;
       /** @description the published name of a fixed part: 2g.10gb */
       readonly profile: string | null;
+      /** @description of a part: its first and last place on the card, where the driver numbers them */
+      readonly slots: readonly number[] | null;
       readonly memory_published: string | null;
       /** @description which of the request's alternatives this is, counted from 1 */
       readonly choice: number | null;

@@ -61,9 +61,21 @@ export function titleOf(speech: Speech, devices: readonly CardDevice[]): string 
     : fill(trans.__('{n} × {device}'), values);
 }
 
+/** "gpu-3", or "gpu-0, slots 4–5" of a part whose places on the card are numbered. */
+function nameOf(speech: Speech, device: CardDevice, session: Session): string {
+  const [first, last] = session.devices.find(item => item.device === device.name)?.slots ?? [];
+  if (first === undefined || last === undefined) {
+    return device.name;
+  }
+  const values = { device: device.name, first, last };
+  return first === last
+    ? fill(speech.trans.__('{device}, slot {first}'), values)
+    : fill(speech.trans.__('{device}, slots {first}–{last}'), values);
+}
+
 /** "bert-train · dgx-h100-0 · gpu-3". */
-function placeOf(card: Card): string {
-  const names = card.devices.map(item => item.name);
+function placeOf(speech: Speech, card: Card, session: Session): string {
+  const names = card.devices.map(item => nameOf(speech, item, session));
   const shown = names.length > 4 ? `${names.slice(0, 3).join(', ')} …` : names.join(', ');
   return [card.session?.name, card.devices[0]?.node, shown]
     .filter((text): text is string => Boolean(text))
@@ -231,7 +243,7 @@ export function DeviceCard(props: DeviceCardProps & { session: Session }): React
         <Glyph kind={card.devices[0]?.kind ?? 'gpu'} state="yours" size={22} initial={initial(session.name)} />
         <div className="dra-Out-names">
           <strong className="dra-Out-title">{title}</strong>
-          <div className="dra-mod-quiet">{placeOf(card)}</div>
+          <div className="dra-mod-quiet">{placeOf(speech, card, session)}</div>
         </div>
         <Badge session={session} idle={props.idle} asOf={news.asOf} now={news.now} />
       </div>

@@ -36,6 +36,7 @@ export function endOfCard({ ended, devices }: Card): EndedSession {
       predicted: null,
       device_kind: null,
       profile: null,
+      slots: null,
       memory_published: null,
       choice: null,
       conditions: []

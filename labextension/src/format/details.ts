@@ -30,6 +30,7 @@ export function deviceDetails(speech: Speech, device: SessionDevice): NamedValue
   return named([
     [trans.__('Device'), [device.device, deviceLabel(speech, device)].join(' · ')],
     [trans.__('Node'), device.node],
+    [trans.__('Slots'), device.slots?.join('–')],
     [trans.__('Driver'), device.driver],
     [trans.__('Pool'), device.pool],
     [trans.__('Request'), device.request],

@@ -255,3 +255,11 @@ test('a page that has not asked yet does not say that a session is over', () => 
   expect(cardNews(bench(true, []), null).over).toBe(false);
   expect(cardNews(bench(true, [BERT]), BERT.id)).toMatchObject({ session: BERT, over: false, held: [BERT] });
 });
+
+test('a part tells its places on the card, where the server knows them', () => {
+  const [device] = BERT.devices;
+  const part = { ...BERT, devices: [{ ...device!, slots: [4, 5] }] };
+  expect(show(card(DEVICE, { news: news(part) })).textContent).toContain('gpu-3, slots 4–5');
+  const one = { ...BERT, devices: [{ ...device!, slots: [6, 6] }] };
+  expect(show(card(DEVICE, { news: news(one) })).textContent).toContain('gpu-3, slot 6');
+});

@@ -152,6 +152,7 @@ export function session(name: string, change: Partial<Session> = {}): Session {
         predicted: true,
         device_kind: 'gpu',
         profile: null,
+        slots: null,
         memory_published: '81559Mi',
         choice: null,
         conditions: []
