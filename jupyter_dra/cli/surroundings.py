@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -29,6 +30,8 @@ class Around(Protocol):
     def context(self) -> dict[str, Any]: ...
 
     def visible(self) -> dict[str, Any]: ...
+
+    def idle(self) -> dict[str, int]: ...
 
 
 class Answers:
@@ -58,6 +61,8 @@ class Answers:
             return inventory.revision, inventory.devices(tier=tier, node=node)
 
         revision, devices = self._around.ask(look)
+        for device in devices:
+            device["holders"] = self._with_idle(device["holders"])
         return {
             "kind": "DeviceList",
             "version": 1,
@@ -76,7 +81,18 @@ class Answers:
                 wanted, namespace=namespace, detail="full", all_nodes=all_nodes
             ).as_dict()
         )
-        return {**document, "context": context}
+        return {**document, "holders": self._with_idle(document["holders"]), "context": context}
+
+    def _with_idle(self, holders: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        if not holders:
+            return holders
+        from ..sessions.usage import with_idle
+
+        return [with_idle(holder, self._idle) for holder in holders]
+
+    @cached_property
+    def _idle(self) -> dict[str, int]:
+        return self._around.idle()
 
     def class_facts(self) -> Any:
         """The classes as the claim builder needs them."""
@@ -114,6 +130,9 @@ class FilesAround:
     def visible(self) -> dict[str, Any]:
         return dict(self._visible)
 
+    def idle(self) -> dict[str, int]:
+        return {}
+
 
 class ClusterAround:
     """A live cluster, as far as this user's rights show it."""
@@ -137,6 +156,9 @@ class ClusterAround:
             return {"slices": feed.visibility["slices"], "claims": feed.visibility["claims"]}
 
         return asyncio.run(seen())
+
+    def idle(self) -> dict[str, int]:
+        return asyncio.run(self._sessions.idle())
 
 
 @contextmanager

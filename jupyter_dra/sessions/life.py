@@ -12,6 +12,7 @@ from typing import Any, cast
 
 from ..errors import ConflictError, DRAError, SessionEnded, one_line
 from .endings import CODES, Reason, reason, reason_of_error
+from .idle_notes import note_idle
 from .launch import Failed, connect, dial, launch_kernel
 from .leasing import UNKNOWN, over
 from .live import LiveKernel, LiveSession
@@ -369,7 +370,7 @@ async def _secret_of(
 
 
 async def tick(ctx: Context, registry: Registry) -> None:
-    """Once a second: leases and idle limits that podside should have enforced, and old records."""
+    """Once a second: leases and idle limits that podside should have enforced, notes of idling, and old records."""
     while True:
         await asyncio.sleep(1.0)
         now = ctx.clock()
@@ -378,6 +379,7 @@ async def tick(ctx: Context, registry: Registry) -> None:
                 if now - session.ended.at > ctx.policy.history_seconds:
                     registry.forget(session.id)
             elif session.releasing is None and not session.adopted:
+                note_idle(ctx, session)
                 _enforce(ctx, session, now)
 
 

@@ -123,6 +123,7 @@ class LiveSession:
         requirement, asked: with the tier's defaults, and as the user asked (None: the same).
         spare: pods of handovers without a kernel to show: those that wait to take over, and those that leave.
         returned: names of pods that were given back here.
+        idle_noted, idle_noted_at: what the record says of its idling, and since when; see `idle_notes`.
         handovers: moves to another pod that are under way, by kernel id.
         idle_by: ``kernel`` where the kernels' activity is enough to call a device idle whose use is not known.
     """
@@ -147,6 +148,8 @@ class LiveSession:
     kernels: list[LiveKernel] = field(default_factory=list)
     spare: list[LiveKernel] = field(default_factory=list)
     returned: set[str] = field(default_factory=set)
+    idle_noted: float | None = None
+    idle_noted_at: float = 0.0
     handovers: dict[str, asyncio.Task[None]] = field(default_factory=dict, repr=False)
     steps: dict[str, Step] = field(default_factory=lambda: {code: Step(code) for code in STEPS})
     devices: tuple[DeviceRecord, ...] = ()
@@ -200,6 +203,11 @@ class LiveSession:
         """Whether this process keeps it current; one taken over and not (yet) connected is as the cluster shows it."""
         over = self.releasing is not None or self.ended is not None
         return not self.adopted or over or any(kernel.task is not None for kernel in self.placed)
+
+    @property
+    def connected(self) -> bool:
+        """Whether this process hears of the kernels by itself."""
+        return any(kernel.control is not None for kernel in self.kernels)
 
     def moving(self, kernel: LiveKernel) -> bool:
         """Whether this process is moving the kernel to another pod."""

@@ -24,6 +24,7 @@ from .ports import PodRuntime
 from .record import iso
 from .seal import DIGEST, LAUNCH, LEASE, digest_of, lease_text, seal
 from .store import SessionStore
+from .usage import idle_since
 
 log = logging.getLogger(__name__)
 
@@ -228,20 +229,27 @@ async def _create(ctx: Context, session: LiveSession, made: Made, obj: Mapping[s
     return await asyncio.shield(task)
 
 
-def _of_others(ctx: Context, session: LiveSession) -> list[Mapping[str, Any]]:
+def _of_others(session: LiveSession, stored: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     """What the record knows of pods that other processes of this user made, or began to make before they died.
 
     Nothing else proves them: a record without them would leave them to nobody.
     """
     ours = {kernel.pod_name for kernel in session.placed} | session.returned
-    stored = ctx.store.read(session.id) or {}
     return [entry for entry in stored.get("kernels") or [] if entry.get("pod") not in ours]
+
+
+def _idle_note(ctx: Context, session: LiveSession, stored: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """Since when the session is idle; what a process wrote that is connected to its kernels stays where we are not."""
+    if not session.connected:
+        return stored.get("idle")
+    session.idle_noted, session.idle_noted_at = idle_since(session.kernels), ctx.clock()
+    return {"since": session.idle_noted, "at": session.idle_noted_at}
 
 
 def made_by_others(ctx: Context, session: LiveSession) -> list[Made]:
     """Pods and Secrets of the session that only the record knows of; some may never have been made."""
     found = []
-    for entry in _of_others(ctx, session):
+    for entry in _of_others(session, ctx.store.read(session.id) or {}):
         pod = str(entry.get("pod"))
         for kind, name in (("Pod", pod), ("Secret", secret_name(pod))):
             if nonce := entry.get(f"{kind.lower()}_nonce"):
@@ -264,7 +272,8 @@ def remember(ctx: Context, session: LiveSession, **more: Any) -> None:
         }
         for kernel in session.placed
     ]
-    kernels += _of_others(ctx, session)
+    stored = ctx.store.read(session.id) or {}
+    kernels += _of_others(session, stored)
     claim = session.claim
     value: dict[str, Any] = {
         "v": 1,
@@ -294,6 +303,7 @@ def remember(ctx: Context, session: LiveSession, **more: Any) -> None:
             "longest_idle": session.lease.longest_idle,
         },
         "prices": session.prices.as_dict(),
+        "idle": _idle_note(ctx, session, stored),
         **more,
     }
     try:

@@ -21,6 +21,7 @@ from .endings import reason
 from .events import Publisher
 from .handover import PodChange, begin_handover
 from .identity import Identity
+from .idle_notes import idle_seconds
 from .inventory import InventoryFeed
 from .lease_notes import tell_lease
 from .limits import admitted, check_claim, check_limits
@@ -37,7 +38,7 @@ from .registry import Registry, unknown
 from .sharing import check_owner, share
 from .supervision import set_activity
 from .terms import extended
-from .usage import idle_since, with_idle
+from .usage import with_idle
 
 if TYPE_CHECKING:
     from ..planner import Detail, Wanted
@@ -181,13 +182,14 @@ class Sessions:
         ctx = await self._context()
         limits = await self._limits(ctx, x)
         plan = await ctx.inventory.plan(x, namespace, detail=detail, limits=limits)
-        holders = [with_idle(holder, self._idle()) for holder in plan.get("holders") or ()]
+        idle = await idle_seconds(ctx, self._registry)
+        holders = [with_idle(holder, idle) for holder in plan.get("holders") or ()]
         return {**plan, "holders": holders, "context": self._opening.describe(ctx, namespace)}
 
     @on_loop
     async def idle(self) -> dict[str, int]:
-        """How many seconds nothing uses each idle session that this process looks after."""
-        return self._idle()
+        """How many seconds nothing uses each idle session of this user, as far as any of his processes knows it."""
+        return await idle_seconds(await self._context(), self._registry)
 
     @on_loop
     async def limits(self, wanted: Wanted) -> dict[str, Any]:
@@ -202,11 +204,6 @@ class Sessions:
             total, names = sum(held.values()), sorted(held)
             limits["devices"] = {"limit": ctx.policy.max_devices, "held": total, "names": names}
         return limits
-
-    def _idle(self) -> dict[str, int]:
-        now = self._clock()
-        since = {one.id: idle_since(one.kernels) for one in self._registry.living if one.state == "running"}
-        return {name: int(max(0, now - at)) for name, at in since.items() if at is not None}
 
     @on_loop
     async def context(self) -> dict[str, Any]:
