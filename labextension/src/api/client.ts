@@ -5,16 +5,19 @@ import { ServerConnection } from '@jupyterlab/services';
 import { Signal, type ISignal } from '@lumino/signaling';
 
 import type {
+  AttachedKernel,
+  CheckResult,
   ClaimPreview,
   CompactDeviceList,
   DeviceList,
   DoctorReport,
-  SessionCreate,
-  Plan,
+  KernelAttach,
   KernelRestart,
+  Plan,
   Problem as ProblemBody,
   Requirement,
   Session,
+  SessionCreate,
   SessionList,
   Status,
   TierList,
@@ -135,9 +138,9 @@ export class DRAClient {
   }
 
   /** Begins another kernel on a session's device; it is the last of the session's kernels. */
-  async addKernel(id: string, body: { notebook?: string; kernel?: string }): Promise<Session> {
+  async addKernel(id: string, body: KernelAttach): Promise<Session> {
     const path = `sessions/${encodeURIComponent(id)}/kernels`;
-    const kernel: { readonly session: Session } = await this._json('POST', path, body);
+    const kernel: AttachedKernel = await this._json('POST', path, body);
     return kernel.session;
   }
 
@@ -156,7 +159,7 @@ export class DRAClient {
     return this._json('PUT', 'contexts/current', { name });
   }
 
-  startLocalCluster(): Promise<unknown> {
+  startLocalCluster(): Promise<Status> {
     return this._json('POST', 'local', {});
   }
 
@@ -164,7 +167,7 @@ export class DRAClient {
     return this._json('GET', 'doctor');
   }
 
-  check(text: string, fix = true): Promise<Readonly<Record<string, unknown>>> {
+  check(text: string, fix = true): Promise<CheckResult> {
     return this._json('POST', 'check', { text, fix });
   }
 

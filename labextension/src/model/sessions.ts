@@ -2,7 +2,7 @@
 
 import { Problem, type DRAClient } from '../api/client';
 import type { ChangeStream } from '../api/stream';
-import type { SessionCreate, KernelRestart, Session, SessionEvent, SessionKernel } from '../api/types';
+import type { KernelRestart, Session, SessionCreate, SessionEvent, SessionKernel } from '../api/types';
 import { lastOfMove } from '../format/moves';
 import { Observable, type Visibility } from './observable';
 

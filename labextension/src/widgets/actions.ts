@@ -152,8 +152,11 @@ export class Actions {
     await this._tell(async () => {
       const refused = await this._bench.sessions.moveKernel(session.id, kernel.id, change);
       if (refused !== null) {
-        const values = { session: session.name, why: refused };
-        Notification.error(plain(fill(trans.__('The kernel of {session} stays in its pod: {why}'), values)));
+        const words = fill(trans.__('The kernel of {session} stays in its pod: {why}'), {
+          session: session.name,
+          why: refused
+        });
+        Notification.error(plain(words), { autoClose: 8000 });
       }
     });
   }
@@ -319,9 +322,8 @@ export class Actions {
     if (result.button.accept && text) {
       await this._tell(async () => {
         const found = await this._bench.client.check(text);
-        const findings = (Array.isArray(found['findings']) ? found['findings'] : []) as Record<string, unknown>[];
-        const lines = findings.map(item => `${item['severity']}: ${item['path'] ?? ''} ${item['message']}`);
-        const fixed = typeof found['fixed'] === 'string' ? `\n\n---\n${found['fixed']}` : '';
+        const lines = found.findings.map(item => `${item.severity}: ${item.path ?? ''} ${item.message}`);
+        const fixed = typeof found.fixed === 'string' ? `\n\n---\n${found.fixed}` : '';
         this._showText(trans.__('Check a manifest'), (lines.join('\n') || trans.__('Nothing to report.')) + fixed);
       });
     }
