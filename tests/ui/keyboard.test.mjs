@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 
 import { launchBrowser, openLab } from './browser.mjs';
+import { openPanelByKeys, tabTo } from './keys.mjs';
 import { startServer } from './server.mjs';
 
 let server;
@@ -19,38 +20,10 @@ after(async () => {
   await server?.stop();
 });
 
-/** What has the focus: its name as a screen reader would say it, as far as that is in the page. */
-const focused = page =>
-  page.evaluate(() => {
-    const node = document.activeElement;
-    const by = node?.getAttribute('aria-labelledby');
-    const named = by ? document.getElementById(by) : (node?.closest('label') ?? node);
-    return (node?.getAttribute('aria-label') ?? named?.textContent ?? '').trim();
-  });
-
-/** Presses Tab until what has the focus is called so. */
-async function tabTo(page, name, key = 'Tab') {
-  const passed = [];
-  for (let turn = 0; turn < 60; turn += 1) {
-    const now = await focused(page);
-    if (name.test(now)) {
-      return passed;
-    }
-    passed.push(now);
-    await page.keyboard.press(key);
-  }
-  throw new Error(`Tab never reached ${name}: ${passed.join(' | ')}`);
-}
-
 test('palette, tiers, memory, launch, stop: every step by key, the focus never lost', async () => {
   const { page, problems, close } = await openLab(browser, server);
   page.setDefaultTimeout(30_000);
-  await page.keyboard.press('Control+Shift+c');
-  await page.locator('.lm-CommandPalette-input').waitFor();
-  await page.keyboard.type('GPU Sessions');
-  await page.locator('.lm-CommandPalette-item.lm-mod-active', { hasText: 'GPU Sessions' }).waitFor();
-  await page.keyboard.press('Enter');
-  const panel = page.locator('#jupyter-dra-panel');
+  const panel = await openPanelByKeys(page);
   await panel.locator('.dra-Verdict-head', { hasText: 'Fits now' }).waitFor();
   await panel.locator('button, input').first().focus();
 
