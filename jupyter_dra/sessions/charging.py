@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Container, Iterable, Mapping, Set
+from dataclasses import dataclass
+from typing import Any, Protocol
 
 from ..claims import labels
 from ..model import ClaimSpec
 from ..model.reading import items, mapping, text
 
+ClaimKey = tuple[str | None, str]
 ALL_DEVICES = 32
 """What ``count: all`` is charged: the most devices a claim may hold."""
 
@@ -44,42 +46,87 @@ def charge_of_claim(claim: Mapping[str, Any]) -> int:
     return total
 
 
-def held_elsewhere(
+class Holding(Protocol):
+    """A session of this process, as far as its charge goes."""
+
+    @property
+    def id(self) -> str: ...
+
+    @property
+    def namespace(self) -> str: ...
+
+    @property
+    def claim_name(self) -> str | None: ...
+
+    @property
+    def charge(self) -> int: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """What a user's sessions are charged.
+
+    Attributes:
+        by_session: a claim that several sessions use is charged to the first of them, as the quota counts it once.
+        claims: namespace and name of every claim that is counted.
+    """
+
+    by_session: Mapping[str, int]
+    claims: Set[ClaimKey]
+
+    def further(self, claim: Mapping[str, Any]) -> int:
+        """What one more session on a claim or template is charged: nothing for a claim that is counted already."""
+        counted = claim.get("kind") != "ResourceClaimTemplate" and _key(claim) in self.claims
+        return 0 if counted else charge_of_claim(claim)
+
+
+def held_by(
     user_label: str,
-    own: Iterable[str],
+    own: Iterable[Holding],
+    known: Container[str],
     pods: Iterable[Mapping[str, Any]],
     claims: Iterable[Mapping[str, Any]],
-) -> dict[str, int]:
-    """Sessions of this user that other processes of his look after, with their charge.
+) -> Held:
+    """What this user's sessions are charged, in this process and in others of his.
 
     Args:
         user_label: the user as labels show him.
-        own: ids of the sessions this process counts itself.
+        own: the living sessions of this process.
+        known: ids of all sessions of this process, ended ones too: what the watches still show of those is no more.
         pods, claims: as the watches know them; a pod that ended holds nothing.
     """
-    known, found = set(own), dict[str, int]()
-    made = {
-        (obj["metadata"].get("namespace"), obj["metadata"]["name"]): charge_of_claim(obj) for obj in claims
-    }
+    found, counted = dict[str, int](), set[ClaimKey]()
+
+    def count(session_id: str, used: set[ClaimKey], charge: int) -> None:
+        if session_id not in found:
+            found[session_id] = 0 if used and used <= counted else charge
+            counted.update(used)
+
+    for session in own:
+        count(session.id, {(session.namespace, session.claim_name or session.id)}, session.charge)
+    made = {_key(obj): charge_of_claim(obj) for obj in claims}
     for obj in claims:
-        session = _session(obj, user_label)
-        if session and session not in known:
-            found[session] = charge_of_claim(obj)
+        session_id = _session(obj, user_label)
+        if session_id and session_id not in known:
+            count(session_id, {_key(obj)}, made[_key(obj)])
     for pod in pods:
-        session = _session(pod, user_label)
+        session_id = _session(pod, user_label)
         ended = text(mapping(pod.get("status")).get("phase")) in ("Succeeded", "Failed")
-        if not session or session in known or session in found or ended:
-            continue
-        names = [
-            entry.get("resourceClaimName") for entry in items(mapping(pod.get("spec")).get("resourceClaims"))
-        ]
-        names += [
-            entry.get("resourceClaimName")
-            for entry in items(mapping(pod.get("status")).get("resourceClaimStatuses"))
-        ]
-        space = pod["metadata"].get("namespace")
-        found[session] = sum(made.get((space, name), 0) for name in names if name) or 1
-    return found
+        if session_id and session_id not in known and not ended:
+            used = _claims_of(pod)
+            count(session_id, used, sum(made.get(key, 0) for key in used - counted) or 1)
+    return Held(found, counted)
+
+
+def _key(claim: Mapping[str, Any]) -> ClaimKey:
+    return claim["metadata"].get("namespace"), claim["metadata"]["name"]
+
+
+def _claims_of(pod: Mapping[str, Any]) -> set[ClaimKey]:
+    entries = items(mapping(pod.get("spec")).get("resourceClaims"))
+    entries += items(mapping(pod.get("status")).get("resourceClaimStatuses"))
+    names = [text(entry.get("resourceClaimName")) for entry in entries]
+    return {(pod["metadata"].get("namespace"), name) for name in names if name}
 
 
 def _session(obj: Mapping[str, Any], user_label: str) -> str:

@@ -32,7 +32,7 @@ def note_idle(ctx: Context, session: LiveSession) -> None:
 async def idle_seconds(ctx: Context, registry: Registry) -> dict[str, int]:
     """How long nothing uses each idle session of this user: what we see, and what his other processes wrote down."""
     now, since = ctx.clock(), dict[str, float]()
-    for session_id in await registry.held_elsewhere(ctx):
+    for session_id in (await registry.held(ctx)).by_session:
         note: Mapping[str, Any] = (ctx.store.read(session_id) or {}).get("idle") or {}
         found, at = note.get("since"), note.get("at")
         if isinstance(found, int | float) and isinstance(at, int | float) and now - at < BELIEVED:

@@ -10,7 +10,7 @@ from typing import Any
 from ..claims import labels
 from ..cluster import WatchCache
 from ..errors import ConflictError, NotFoundError
-from .charging import held_elsewhere
+from .charging import Held, held_by
 from .events import Publisher
 from .history import ended_session, ended_sessions
 from .live import LiveSession
@@ -64,11 +64,11 @@ class Registry:
         self.keys = {key: value for key, value in self.keys.items() if value != session_id}
         self.publisher.forget(session_id)
 
-    async def held_elsewhere(self, ctx: Context) -> dict[str, int]:
-        """Sessions of this user that other processes look after, with the devices they are charged."""
+    async def held(self, ctx: Context) -> Held:
+        """What this user's sessions are charged, in this process and in others of his."""
         pods, claims = ctx.caches.pods(ctx.client.namespace), ctx.caches.claims(ctx.client.namespace)
         await asyncio.gather(pods.ready(), claims.ready())
-        return held_elsewhere(ctx.identity.user_label, self.live, list(pods), list(claims))
+        return held_by(ctx.identity.user_label, self.living, self.live, list(pods), list(claims))
 
     async def records(self, ctx: Context, *, everyone: bool, ended: bool) -> list[SessionRecord]:
         """Newest first; see `Sessions.list`."""

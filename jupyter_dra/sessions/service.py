@@ -199,8 +199,7 @@ class Sessions:
     async def _limits(self, ctx: Context, wanted: Wanted) -> dict[str, Any]:
         limits: dict[str, Any] = {"policy": await refusal_of(ctx, wanted)}
         if ctx.policy.max_devices is not None:
-            held = await self._registry.held_elsewhere(ctx)
-            held |= {one.id: one.charge for one in self._registry.living}
+            held = (await self._registry.held(ctx)).by_session
             total, names = sum(held.values()), sorted(held)
             limits["devices"] = {"limit": ctx.policy.max_devices, "held": total, "names": names}
         return limits
@@ -266,14 +265,13 @@ class Sessions:
         if given is not None:
             check_owner(ctx, given)
             check_claim(given, ctx.policy)
-        elsewhere = await self._registry.held_elsewhere(ctx)
+        held = await self._registry.held(ctx)
         # From here to the registration nothing is awaited: of simultaneous starts each sees those before it.
         earlier = self._registry.earlier(key, notebook)
         if earlier is not None:
             return earlier.record()
         charge = charge_of(wish.as_dict()) if given is None else charge_of_claim(given)
-        held = {one.id: one.charge for one in self._registry.living}
-        check_limits(charge, ctx.policy, {**elsewhere, **held})
+        check_limits(charge if given is None else held.further(given), ctx.policy, held.by_session)
         session = new_session(ctx, wish, lease, name=name, notebook=notebook)
         session.asked, session.idle_by = asked, idle_by or ctx.policy.idle_by
         session.measure_cells = ctx.policy.measure_cells if measure_cells is None else measure_cells

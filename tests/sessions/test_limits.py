@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
@@ -9,7 +10,7 @@ import pytest
 from jupyter_dra.claims import Requirement
 from jupyter_dra.errors import RefusedError
 from jupyter_dra.sessions import SessionPolicy
-from jupyter_dra.sessions.charging import charge_of, charge_of_claim, held_elsewhere
+from jupyter_dra.sessions.charging import charge_of, charge_of_claim, held_by
 from jupyter_dra.sessions.limits import check_claim, check_limits, check_policy
 
 OPEN = SessionPolicy()
@@ -108,6 +109,28 @@ def obj(kind: str, session: str, user: str = "ada", **fields: Any) -> dict[str, 
     return {**fields, "kind": kind, "metadata": meta}
 
 
+@dataclass(frozen=True)
+class Mine:
+    id: str
+    claim_name: str | None
+    charge: int = 4
+    namespace: str = "n"
+
+
+@pytest.mark.threat("T33")
+def test_a_claim_that_several_sessions_use_is_charged_once_as_the_quota_counts_it() -> None:
+    shared = {**claim({**BODY, "count": 4}), "metadata": {"name": "mine", "namespace": "n"}}
+    on_it: dict[str, Any] = {"spec": {"resourceClaims": [{"name": "d", "resourceClaimName": "mine"}]}}
+    own = [Mine("first", "mine"), Mine("second", "mine"), Mine("other", "other"), Mine("starting", None)]
+    held = held_by("ada", own, {one.id for one in own}, [obj("Pod", "shell", **on_it)], [shared])
+    assert held.by_session == {"first": 4, "second": 0, "other": 4, "starting": 4, "shell": 0}
+    assert held.further(shared) == 0
+    assert held.further({**shared, "metadata": {"name": "mine", "namespace": "elsewhere"}}) == 4
+    assert held.further({**template(shared), "metadata": {"name": "mine", "namespace": "n"}}) == 4
+    alone = held_by("ada", [], set(), [obj("Pod", "shell", **on_it)], [shared])
+    assert alone.by_session == {"shell": 4}
+
+
 @pytest.mark.threat("T33")
 def test_sessions_of_other_processes_count_and_those_of_other_people_do_not() -> None:
     four = claim({**BODY, "count": 4})
@@ -123,7 +146,7 @@ def test_sessions_of_other_processes_count_and_those_of_other_people_do_not() ->
         obj("Pod", "over", status={"phase": "Failed"}),
         obj("Pod", "new", spec={"resourceClaims": [{"resourceClaimTemplateName": "t"}]}),
     ]
-    held = held_elsewhere("ada", ["here"], pods, claims)
+    held = held_by("ada", [], {"here"}, pods, claims).by_session
     assert held == {"a": 4, "t": 4, "new": 1}
     with pytest.raises(RefusedError) as caught:
         check_limits(1, SessionPolicy(max_devices=9), held)
