@@ -7,11 +7,12 @@ import type { Card, CardDevice } from '../model/card';
 import type { CardNews } from '../model/cardnews';
 import { clock, clockSeconds } from '../format/durations';
 import { percent } from '../format/numbers';
+import { mismatchWords } from '../format/mismatch';
 import { withArticle } from '../format/products';
 import { kernelState, memoryByKernel, missingWords, timeLeft } from '../format/sessions';
 import { usedOf } from '../format/sizes';
 import type { Speech } from '../format/speech';
-import { cutMiddle, fill, initial, plain, sentence } from '../format/text';
+import { cutMiddle, fill, initial, plain } from '../format/text';
 import { AllAttributes, factsOf, Facts } from './cardfacts';
 import { Button } from './controls';
 import { Glyph } from './glyph';
@@ -141,29 +142,15 @@ function Use({ card, news, endsSoon }: DeviceCardProps & { session: Session }): 
 }
 
 function Mismatch({ card }: { card: Card }): ReactElement | null {
-  const { trans } = useSpeech();
-  const { sees } = card;
-  if (!sees || sees.count === sees.given) {
-    return null;
-  }
-  const template = trans._n(
-    '**This kernel sees {n} device but was given {given}.**',
-    '**This kernel sees {n} devices but was given {given}.**',
-    sees.count
-  );
-  return (
+  const words = mismatchWords(useSpeech(), card.sees);
+  return words ? (
     <div className="dra-Out-strip">
       <Icon name="fix" className="dra-mod-warn" />
       <span>
-        <Said text={sentence(template, { n: sees.count, given: sees.given })} />{' '}
-        {sees.extra
-          ? fill(trans.__('The extra one ({extra}) may belong to someone else; do not use it.'), {
-              extra: cutMiddle(sees.extra, 16)
-            })
-          : ''}
+        <Said text={words.head} /> {words.rest}
       </span>
     </div>
-  );
+  ) : null;
 }
 
 function Notes({ card }: { card: Card }): ReactElement {

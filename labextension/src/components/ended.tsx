@@ -6,8 +6,9 @@ import type { Session } from '../api/types';
 import { waysAgain, type WayAgain } from '../format/again';
 import { clock, duration } from '../format/durations';
 import { endedEarly, endWords, isFault } from '../format/ends';
-import { price as priceWords, soFar } from '../format/numbers';
-import { used, usedOf } from '../format/sizes';
+import { soFar } from '../format/numbers';
+import { rightSizeWords } from '../format/rightsize';
+import { usedOf } from '../format/sizes';
 import type { Speech } from '../format/speech';
 import { stepViews } from '../format/steps';
 import { fill } from '../format/text';
@@ -51,25 +52,6 @@ function factsLine(speech: Speech, session: Session): string | null {
   return parts.join(' · ');
 }
 
-/** Message 49, only where the server measured every minute and says so. */
-function rightSize(speech: Speech, session: Session): string | null {
-  const { trans } = speech;
-  const hint = session.right_size;
-  if (!hint) {
-    return null;
-  }
-  const cost = priceWords(speech, hint.price);
-  const values = {
-    used: used(speech, hint.peak_bytes),
-    total: used(speech, hint.total_bytes),
-    size: hint.label,
-    cost: cost ?? ''
-  };
-  return cost
-    ? fill(trans.__('Peak was {used} of {total}: a {size} device would do, from {cost}.'), values)
-    : fill(trans.__('Peak was {used} of {total}: a {size} device would do.'), values);
-}
-
 export function EndedCard(props: EndedProps): ReactElement {
   const speech = useSpeech();
   const { trans } = speech;
@@ -95,7 +77,7 @@ export function EndedCard(props: EndedProps): ReactElement {
           text: fill(trans.__('ended {time}'), { time })
         };
   const [way] = waysAgain(speech, session);
-  const hint = rightSize(speech, session);
+  const hint = session.right_size ? rightSizeWords(speech, session.right_size) : null;
   const remove = (
     <Button
       label={fill(trans.__('Remove {session} from the list'), { session: session.name })}

@@ -7,11 +7,13 @@ import type { Warning } from '../model/sessions';
 import { clock, duration, runningClock } from '../format/durations';
 import { moveWords } from '../format/moves';
 import { percent } from '../format/numbers';
-import { costWords, devicesLine, givingBackWords, kernelState, missingWords, queueWords } from '../format/sessions';
+import { costWords, devicesLine, givingBackWords, kernelState, missingWords } from '../format/sessions';
 import { used, usedOf } from '../format/sizes';
 import type { Speech } from '../format/speech';
+import { warningWords } from '../format/endings';
+import { allTaken, waitHint, waitWords } from '../format/waiting';
 import { readyWords, stepViews } from '../format/steps';
-import { fill, initial, sentence, type Sentence } from '../format/text';
+import { fill, initial } from '../format/text';
 import { Button, IconButton, Spinner } from './controls';
 import { Glyph } from './glyph';
 import { Icon, type IconName } from './icons';
@@ -225,39 +227,24 @@ function WarningLine(props: SessionProps): ReactElement | null {
   if (!warning) {
     return null;
   }
-  if (warning.kind === 'lease') {
-    const time = clock(speech, session.lease?.ends_at ?? '', props.now);
-    return (
-      <div className="dra-Warning">
-        <Icon name="glass" className="dra-mod-warn" />
-        <span>{fill(trans.__('Ends at {time}, even if a cell runs.'), { time })}</span>
-      </div>
-    );
-  }
-  if (warning.kind === 'idle-kept') {
-    const text = trans.__('idle {time}; device use not known, so it is kept');
-    return (
-      <div className="dra-Warning">
-        <Icon name="glass" />
-        <span>{fill(text, { time: duration(speech, warning.idle) })}</span>
-      </div>
-    );
-  }
-  const left = duration(speech, Math.max(60, warning.left));
   return (
     <div className="dra-Warning">
-      <Icon name="glass" className="dra-mod-warn" />
+      <Icon name="glass" className={warning.kind === 'idle-kept' ? '' : 'dra-mod-warn'} />
       <span>
-        <Said text={sentence(trans.__('Given back in **{time}**.'), { time: left })} />
+        <Said text={warningWords(speech, session, warning, props.now)} />
       </span>
-      <Button label={fill(trans.__('Keep {session}'), { session: session.name })} onClick={() => props.onKeep(session)}>
-        {trans.__('Keep it')}
-      </Button>
+      {warning.kind === 'idle' && (
+        <Button
+          label={fill(trans.__('Keep {session}'), { session: session.name })}
+          onClick={() => props.onKeep(session)}
+        >
+          {trans.__('Keep it')}
+        </Button>
+      )}
     </div>
   );
 }
 
-/** A kernel on its way to another pod: said also where the session is folded. */
 function MoveLine({ session, now }: SessionProps): ReactElement | null {
   const words = moveWords(useSpeech(), session, now);
   return words === null ? null : (
@@ -372,44 +359,22 @@ function Starting(props: SessionProps): ReactElement {
   );
 }
 
-/** Messages 25 and 26. */
-function waitWords(speech: Speech, session: Session, now: number): Sentence {
-  const { trans } = speech;
-  const wait = session.wait;
-  const since = wait ? Date.parse(wait.since) : Date.parse(session.created_at);
-  const limit = wait?.until ? (Date.parse(wait.until) - since) / 1000 : 0;
-  // The wait was asked for a moment before it began: "2 h" must not read as "1 h 59 min".
-  const asked = limit > 120 ? Math.round(limit / 60) * 60 : Math.round(limit);
-  const values = { clock: runningClock((now - since) / 1000), most: asked ? duration(speech, asked) : '' };
-  return values.most
-    ? sentence(trans.__('Waiting for **{clock}**, at most {most}.'), values)
-    : sentence(trans.__('Waiting for **{clock}**.'), values);
-}
-
 function Waiting(props: SessionProps): ReactElement {
   const speech = useSpeech();
   const { trans } = speech;
   const { session, now } = props;
-  const taken = session.wait?.reasons.find(reason => reason.code === 'taken')?.devices;
-  const next = session.wait?.next_change;
-  const queue = session.wait?.queue;
+  const taken = allTaken(speech, session);
   return (
     <>
       <p>
         <Said text={waitWords(speech, session, now)} />{' '}
         {taken ? (
           <button type="button" className="dra-Link" onClick={() => props.onHolders(session)}>
-            {fill(trans.__('{n} of {n} taken'), { n: taken })}
+            {taken}
           </button>
         ) : null}
       </p>
-      <p className="dra-Hint">
-        {next?.at && next.code === 'lease-ends'
-          ? `${fill(trans.__('Next known change: a lease ends at {time}.'), { time: clock(speech, next.at, now) })} `
-          : ''}
-        {queue ? `${queueWords(speech, queue, now)} ` : ''}
-        {trans.__('It starts by itself; you can close this page.')}
-      </p>
+      <p className="dra-Hint">{waitHint(speech, session, now)}</p>
       <div className="dra-Card-actions">
         <Button
           label={fill(trans.__('Change {session}'), { session: session.name })}

@@ -6,52 +6,12 @@ import { Notification } from '@jupyterlab/apputils';
 import type { Session } from '../api/types';
 import { newsOf, type News } from '../model/news';
 import { extendBy } from '../model/sessions';
-import { clock, duration } from '../format/durations';
+import { duration } from '../format/durations';
+import { leaseEnds } from '../format/endings';
 import { endWords } from '../format/ends';
-import { kernelState } from '../format/sessions';
-import type { Speech } from '../format/speech';
 import { fill, plain } from '../format/text';
 import { IGPUSessions } from '../tokens';
 import { setTitled } from '../widgets/toasts';
-
-function kernelsLine(speech: Speech, session: Session, now: number): string {
-  const { trans } = speech;
-  return session.kernels
-    .map(kernel => {
-      const notebook = kernel.notebook?.split('/').pop() ?? kernel.name;
-      const idle = kernel.last_activity ? (now - Date.parse(kernel.last_activity)) / 1000 : 0;
-      if (kernel.state === 'busy') {
-        return fill(trans.__('{notebook} is busy'), { notebook });
-      }
-      return idle >= 60
-        ? fill(trans.__('{notebook} has been idle for {time}'), { notebook, time: duration(speech, idle) })
-        : `${plain(notebook)}: ${kernelState(speech, kernel.state, null)}`;
-    })
-    .join('; ');
-}
-
-/** Message 41. */
-function leaseText(speech: Speech, session: Session, left: number, now: number): string {
-  const { trans } = speech;
-  const head = fill(trans.__('{session} ends in {time}'), {
-    session: session.name,
-    time: duration(speech, Math.max(60, Math.ceil(left / 60) * 60))
-  });
-  if (extendBy(session) > 0) {
-    const line = kernelsLine(speech, session, now);
-    const save = trans.__('Save what you need.');
-    return line ? `${head}\n${line}. ${save}` : `${head}\n${save}`;
-  }
-  const { lease } = session;
-  const longest = lease?.longest_until
-    ? (Date.parse(lease.longest_until) - Date.parse(session.created_at)) / 1000
-    : null;
-  const body = fill(
-    trans.__('It has reached the longest time allowed, {longest}. A running cell is stopped at {time}.'),
-    { longest: longest ? duration(speech, longest) : '', time: clock(speech, lease?.ends_at ?? '', now) }
-  );
-  return `${head}\n${body}`;
-}
 
 function announce(news: News, { workbench, actions }: IGPUSessions): void {
   const { speech } = actions;
@@ -72,8 +32,10 @@ function announce(news: News, { workbench, actions }: IGPUSessions): void {
         displayType: 'accent' as const,
         callback: () => void actions.extend(session)
       };
-      const text = leaseText(speech, session, news.left, Date.now());
-      setTitled(Notification.warning(text, { autoClose: false, actions: seconds > 0 ? [show, extend] : [show] }));
+      const { head, body } = leaseEnds(speech, session, { left: news.left, extendable: seconds > 0 }, Date.now());
+      setTitled(
+        Notification.warning(`${head}\n${body}`, { autoClose: false, actions: seconds > 0 ? [show, extend] : [show] })
+      );
       break;
     }
     case 'fault': {

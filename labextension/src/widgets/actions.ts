@@ -8,7 +8,7 @@ import { Problem } from '../api/client';
 import type { Requirement, Session } from '../api/types';
 import { copyForAdmin } from '../format/admin';
 import type { WayAgain } from '../format/again';
-import { kernelState } from '../format/sessions';
+import { joinQuestion, replaceQuestion, stopQuestion } from '../format/questions';
 import { requirementLine } from '../format/requirement';
 import type { Speech } from '../format/speech';
 import { fill, plain } from '../format/text';
@@ -40,8 +40,7 @@ export class Actions {
     let target = options.target ?? this._bench.target.value;
     if (mustAskToReplace(target, this._bench.notebooks) && target.kind === 'notebook') {
       const result = await showDialog({
-        title: fill(trans.__('Replace the kernel of {notebook}?'), { notebook: target.name }),
-        body: trans.__('Its variables are lost.'),
+        ...replaceQuestion(this.speech, target.name),
         buttons: [
           Dialog.cancelButton({ label: trans.__('Cancel') }),
           Dialog.okButton({ label: trans.__('New notebook'), accept: true }),
@@ -96,8 +95,8 @@ export class Actions {
     const { trans } = this.speech;
     const lost = losers(session, this._bench.notebooks);
     if (lost.length || always) {
-      const title = fill(trans.__('Stop {session}?'), { session: session.name });
-      if (!(await this._confirm(title, this._stopBody(session, lost), trans.__('Stop and give back')))) {
+      const { title, body } = stopQuestion(this.speech, session, lost);
+      if (!(await this._confirm(title, body, trans.__('Stop and give back')))) {
         return;
       }
     }
@@ -181,12 +180,8 @@ export class Actions {
     const { trans } = this.speech;
     const name = path?.split('/').pop() ?? trans.__('a new notebook');
     const found = path ? this._bench.notebooks.find(path) : null;
-    const title = fill(trans.__('Run {notebook} on {session}?'), { notebook: name, session: session.name });
-    const share = trans.__(
-      'They share all of its memory; nothing keeps them apart. Stopping one keeps the device for the other.'
-    );
-    const loss = found?.hasRun ? ` ${trans.__('Its variables are lost.')}` : '';
-    if (await this._confirm(title, share + loss, trans.__('Use it'))) {
+    const { title, body } = joinQuestion(this.speech, session, name, found?.hasRun ?? false);
+    if (await this._confirm(title, body, trans.__('Use it'))) {
       await this._tell(() => this._bench.attach(session.id, path));
     }
   }
@@ -365,33 +360,6 @@ export class Actions {
 
   private _cancelTitle(session: Session): string {
     return fill(this.speech.trans.__('Cancel the start of {session}?'), { session: session.name });
-  }
-
-  private _stopBody(session: Session, lost: readonly string[]): string {
-    const { trans } = this.speech;
-    const busy = session.kernels
-      .filter(kernel => kernel.state === 'busy')
-      .map(kernel => kernel.notebook?.split('/').pop() ?? kernel.name);
-    const idle = session.kernels
-      .filter(kernel => kernel.state !== 'busy' && lost.length > 1)
-      .map(
-        kernel =>
-          `${kernel.notebook?.split('/').pop() ?? kernel.name} (${kernelState(this.speech, kernel.state, null)})`
-      );
-    const first = busy.map(name => fill(trans.__('{notebook} is busy.'), { notebook: name })).join(' ');
-    const others = idle.length ? ` ${fill(trans.__('Also on it: {notebooks}.'), { notebooks: idle.join(', ') })}` : '';
-    const n = lost.length;
-    const loss = n
-      ? fill(
-          trans._n(
-            'Variables of {n} notebook are lost; files are kept.',
-            'Variables of {n} notebooks are lost; files are kept.',
-            n
-          ),
-          { n }
-        )
-      : trans.__('Files are kept.');
-    return `${first}${others} ${loss}`.trim();
   }
 
   private async _confirm(title: string, body: string, accept: string): Promise<boolean> {

@@ -11,10 +11,9 @@ import { Options } from '../components/options';
 import { Banner, Skeleton } from '../components/states';
 import { Tiers } from '../components/tiers';
 import { shortProducts } from '../format/products';
-import { changeWords } from '../format/changes';
 import { fieldWords, optionsLine, requirementLine } from '../format/requirement';
-import { sizeLabel } from '../format/sizes';
-import { fill, sentence } from '../format/text';
+import { fill } from '../format/text';
+import { goneWords, nearestWords, wishWords } from '../format/wishes';
 import {
   asForm,
   chipFields,
@@ -42,7 +41,7 @@ import {
 import { undoWords } from './dockprops';
 import type { Parts } from './parts';
 
-function TierPart({ bench, tiers, trans }: Parts & { tiers: TierList }): ReactElement {
+function TierPart({ bench, tiers, actions }: Parts & { tiers: TierList }): ReactElement {
   const draft = bench.draft.value;
   const { requirement } = draft;
   const { rows, other, cols } = useMemo(() => {
@@ -63,14 +62,7 @@ function TierPart({ bench, tiers, trans }: Parts & { tiers: TierList }): ReactEl
   return (
     <>
       {gone && (
-        <Banner
-          icon="info"
-          color="info"
-          text={sentence(trans.__('Your last choice, {tier}, is no longer offered. Choose again.'), {
-            tier: requirement.tier ?? ''
-          })}
-          actions={[]}
-        />
+        <Banner icon="info" color="info" text={goneWords(actions.speech, requirement.tier ?? '')} actions={[]} />
       )}
       <Tiers
         rows={rows}
@@ -206,38 +198,13 @@ function WishBanner({ bench, actions, trans }: Parts): ReactElement | null {
   if (!wish || !current) {
     return null;
   }
-  const say = (requirement: Requirement): string => requirementLine(actions.speech, requirement, actions.tierName);
-  // "asks for at least 40 GB; 80 GB is better": the second size needs no words of its own.
-  const { vram, ...others } = wish.preferred;
-  const better = vram && !Object.keys(others).length ? sizeLabel(vram) : say(wish.preferred);
-  const values = { notebook: current.name, required: say(wish.required), preferred: better };
-  const text = Object.keys(wish.preferred).length
-    ? trans.__('{notebook} asks for **{required}**; {preferred} is better.')
-    : trans.__('{notebook} asks for **{required}**.');
   const near = nearest(bench);
-  if (near) {
-    const change = changeWords(actions.speech, near, wish.required, actions.tierName);
-    return (
-      <Banner
-        icon="book"
-        text={sentence(trans.__('Nearest to what this notebook asks for: {change}.'), { change })}
-        actions={[{ text: trans.__('Use this'), link: true, onPress: () => bench.edit(item => relax(item, near)) }]}
-      />
-    );
-  }
-  return (
-    <Banner
-      icon="book"
-      text={sentence(text, values)}
-      actions={[
-        {
-          text: trans.__('Use this'),
-          link: true,
-          onPress: () => bench.prefill({ ...wish.required, ...wish.preferred })
-        }
-      ]}
-    />
-  );
+  const text = near
+    ? nearestWords(actions.speech, near, wish.required, actions.tierName)
+    : wishWords(actions.speech, current.name, wish, actions.tierName);
+  const use = (): void =>
+    near ? bench.edit(item => relax(item, near)) : bench.prefill({ ...wish.required, ...wish.preferred });
+  return <Banner icon="book" text={text} actions={[{ text: trans.__('Use this'), link: true, onPress: use }]} />;
 }
 
 export function NewPart(props: Parts): ReactElement {

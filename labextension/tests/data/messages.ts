@@ -69,6 +69,10 @@ export const MESSAGES: Readonly<Record<string, readonly string[]>> = {
     'Use Medium GPU: 240 free',
     'Accept devices marked maintenance: 240 free'
   ],
+  '25 waiting': [
+    'Waiting for 12:04, at most 2 h. · 8 of 8 taken · Next known change: a lease ends at 14:30. It starts by itself; you can close this page.',
+    'Waiting for 12:04. · It starts by itself; you can close this page.'
+  ],
   '26 order': ['You are 3rd in team-a’s queue, as of 12:04.', 'You are 11th in team-a’s queue, as of 12:04.'],
   '27 holder': [
     'You · bert-train | gpu-3 · idle for 40 min',
@@ -113,6 +117,21 @@ export const MESSAGES: Readonly<Record<string, readonly string[]>> = {
     'Side by side (MPS). Runs at the same time; no memory limit. A crash of one can end the others.'
   ],
   '37 capacity': ['An amount of memory, counted but not enforced.'],
+  '38 one claim, two notebooks': [
+    'Run eval.ipynb on bert-train? They share all of its memory; nothing keeps them apart. Stopping one keeps the device for the other.',
+    'Run eval.ipynb on bert-train? They share all of its memory; nothing keeps them apart. Stopping one keeps the device for the other. Its variables are lost.'
+  ],
+  '39 idle': ['Given back in 4 min.', 'idle 40 min; device use not known, so it is kept'],
+  '40 wish, gone choice': [
+    'analysis.ipynb asks for at least 40 GB; 80 GB is better.',
+    'analysis.ipynb asks for at least 40 GB.',
+    'Your last choice, gpu-old, is no longer offered. Choose again.',
+    'Nearest to what this notebook asks for: Also accept A100 80 GB.'
+  ],
+  '41 lease': [
+    'bert-train ends in 10 min · train.ipynb is busy; eval.ipynb has been idle for 12 min. Save what you need.',
+    'bert-train ends in 10 min · It has reached the longest time allowed, 12 h. A running cell is stopped at 14:30.'
+  ],
   '42 host memory': [
     'The kernel was ended: out of host memory · It used more than its 16 GiB of the node’s memory. The device’s own memory was not the problem (31.0 of 79.6 GiB).'
   ],
@@ -140,10 +159,32 @@ export const MESSAGES: Readonly<Record<string, readonly string[]>> = {
     'Variables are gone; the notebook is kept. The device was given back at 12:03. A device like it is free now.',
     'Variables are gone; the notebook is kept.'
   ],
+  '49 right size': [
+    'Peak was 9.1 of 79.6 GiB: a 24 GB device would do, from €0.60/h.',
+    'Peak was 9.1 of 79.6 GiB: a 24 GB device would do.'
+  ],
+  '50 mismatch': [
+    'This kernel sees 2 devices but was given 1. The extra one (GPU-9c41…cccc-0e) may belong to someone else; do not use it.'
+  ],
   '52 not available': ['not available on a part', 'not stated by the driver', 'not readable: no right'],
   '53 output gap': [
     '1,204 lines of output from 12:02–12:18 were not kept.',
     '1 line of output from 12:02 was not kept.',
     '3 MiB of output was not kept.'
-  ]
+  ],
+  '54 states': [
+    'No devices published · The driver gpu.nvidia.com runs on 2 nodes but lists 0 devices. Waiting does not help; an admin can look into the driver.',
+    'No devices published · The driver gpu.nvidia.com runs on 1 node but lists 0 devices. Waiting does not help; an admin can look into the driver.',
+    'No devices published · No driver lists a device here. Waiting does not help; an admin can look into the drivers.',
+    'You may not see the devices · Launching still works, but not what is free or why it waits. For that, your admin can grant this:',
+    'No cluster yet · Nothing tells this server where a cluster is. You can try everything with a small one on this machine: real requests, pretend devices.',
+    'This cluster is too old · It offers devices through resource.k8s.io/v1beta1. Sessions need v1, which comes with Kubernetes 1.34. Manifests can be checked and moved to v1 here.',
+    'The server part is missing · This page has the sidebar, but the Jupyter server does not answer at /jupyter-dra. Enable it and reload.'
+  ],
+  '55 stop': [
+    'Stop bert-train? train.ipynb is busy. Variables of 1 notebook are lost; files are kept.',
+    'Stop bert-train? train.ipynb is busy. Also on it: eval.ipynb (idle). Variables of 2 notebooks are lost; files are kept.',
+    'Stop bert-train? Files are kept.'
+  ],
+  '56 replace': ['Replace the kernel of analysis.ipynb? Its variables are lost.']
 };

@@ -7,6 +7,14 @@ import { holderWords } from '../../src/format/holders';
 import { moveWords } from '../../src/format/moves';
 import { reasonLine } from '../../src/format/reasons';
 import { givingBackWords, missingWords, queueWords, sharingWords } from '../../src/format/sessions';
+import { leaseEnds, warningWords } from '../../src/format/endings';
+import { mismatchWords } from '../../src/format/mismatch';
+import { joinQuestion, replaceQuestion, stopQuestion, type Question } from '../../src/format/questions';
+import { rightSizeWords } from '../../src/format/rightsize';
+import { stateWords, type PanelState } from '../../src/format/states';
+import { allTaken, waitHint, waitWords } from '../../src/format/waiting';
+import { goneWords, nearestWords, wishWords } from '../../src/format/wishes';
+import type { Warning } from '../../src/model/sessions';
 import { gapWords } from '../../src/format/outputgap';
 import { readyWords, stepDetail, stepTitle, stepViews } from '../../src/format/steps';
 import type { Speech } from '../../src/format/speech';
@@ -21,7 +29,7 @@ import {
   unknownWords,
   type VerdictWords
 } from '../../src/format/verdicts';
-import { at, endedAs, finding, holder, kernel, NOW, plan, relaxation, session } from '../data/answers';
+import { at, endedAs, finding, holder, kernel, lease, NOW, plan, relaxation, session } from '../data/answers';
 import { MESSAGES } from '../data/messages';
 import { ENGLISH, pseudoSpeech } from '../data/speech';
 
@@ -260,6 +268,98 @@ function ends(speech: Speech): Said {
   };
 }
 
+function waits(speech: Speech): Said {
+  const taken = { code: 'taken' as const, devices: 8, params: {}, message: '' };
+  const wait = {
+    since: at(-12 - 4 / 60),
+    until: at(107 + 56 / 60),
+    reasons: [taken],
+    next_change: { code: 'lease-ends', at: at(147) },
+    queue: null
+  };
+  const waiting = session('analysis', { state: 'waiting', wait });
+  const plainly = session('analysis', {
+    state: 'waiting',
+    wait: { ...wait, until: null, reasons: [], next_change: null }
+  });
+  const line = (item: Session): string =>
+    [sentenceText(waitWords(speech, item, NOW)), allTaken(speech, item), waitHint(speech, item, NOW)]
+      .filter(Boolean)
+      .join(' · ');
+  return { '25 waiting': [line(waiting), line(plainly)] };
+}
+
+function soon(speech: Speech): Said {
+  const two = [
+    { ...kernel('a', 'train.ipynb', 'busy'), last_activity: at(0) },
+    { ...kernel('b', 'eval.ipynb'), last_activity: at(-12) }
+  ];
+  const bert = session('bert-train', { kernels: two, created_at: at(-573), lease: lease({ ends_at: at(147), longest_until: at(147) }) });
+  const ends = (extendable: boolean): string => {
+    const { head, body } = leaseEnds(speech, bert, { left: 571, extendable }, NOW);
+    return `${head} · ${body}`;
+  };
+  const warn = (warning: Warning): string => sentenceText(warningWords(speech, bert, warning, NOW));
+  return {
+    '39 idle': [warn({ kind: 'idle', left: 250 }), warn({ kind: 'idle-kept', idle: 2400 })],
+    '41 lease': [ends(true), ends(false)]
+  };
+}
+
+function askings(speech: Speech): Said {
+  const say = ({ title, body }: Question): string => `${title} ${body}`;
+  const one = session('bert-train', { kernels: [kernel('a', 'w/train.ipynb', 'busy')] });
+  const both = { ...one, kernels: [...one.kernels, kernel('b', 'eval.ipynb')] };
+  const tierName = (name: string): string => name;
+  const wish = { required: { vram: '40GB' }, preferred: { vram: '80GB' } };
+  const near = {
+    code: 'more-kinds' as const,
+    change: { product: ['A100 80 GB'] },
+    params: {},
+    verdict: 'fits' as const,
+    free: 2,
+    message: ''
+  };
+  const hint = { peak_bytes: 9.1 * 2 ** 30, total_bytes: 79.6 * 2 ** 30, label: '24 GB', tier: 'small' };
+  const price = { amount: '0.60', currency: 'EUR', per: 'hour' as const };
+  const seen = mismatchWords(speech, { count: 2, given: 1, extra: 'GPU-9c41aaaa-bbbb-cccc-0e' });
+  return {
+    '38 one claim, two notebooks': [
+      say(joinQuestion(speech, one, 'eval.ipynb', false)),
+      say(joinQuestion(speech, one, 'eval.ipynb', true))
+    ],
+    '40 wish, gone choice': [
+      sentenceText(wishWords(speech, 'analysis.ipynb', wish, tierName)),
+      sentenceText(wishWords(speech, 'analysis.ipynb', { ...wish, preferred: {} }, tierName)),
+      sentenceText(goneWords(speech, 'gpu-old')),
+      sentenceText(nearestWords(speech, near, {}, tierName))
+    ],
+    '49 right size': [rightSizeWords(speech, { ...hint, price }), rightSizeWords(speech, { ...hint, price: null })],
+    '50 mismatch': [seen ? `${sentenceText(seen.head)} ${seen.rest}` : ''],
+    '55 stop': [
+      say(stopQuestion(speech, one, ['w/train.ipynb'])),
+      say(stopQuestion(speech, both, ['w/train.ipynb', 'eval.ipynb'])),
+      say(stopQuestion(speech, { ...one, kernels: [] }, []))
+    ],
+    '56 replace': [say(replaceQuestion(speech, 'analysis.ipynb'))]
+  };
+}
+
+function states(speech: Speech): Said {
+  const say = (state: PanelState, params: Params = {}): string => verdict(stateWords(speech, state, params));
+  return {
+    '54 states': [
+      say('no-devices', { driver: 'gpu.nvidia.com', nodes: 2 }),
+      say('no-devices', { driver: 'gpu.nvidia.com', nodes: 1 }),
+      say('no-devices'),
+      say('forbidden'),
+      say('no-cluster'),
+      say('too-old', { served: ['v1beta1'] }),
+      say('server-missing')
+    ]
+  };
+}
+
 function gaps(speech: Speech): Said {
   const gap = { lines: 1204, bytes: 3 * 2 ** 20, since: at(-1), until: at(15) };
   return {
@@ -272,7 +372,7 @@ function gaps(speech: Speech): Said {
 }
 
 function everything(speech: Speech): Said {
-  const parts = [verdicts, reasons, changes, holders, launches, sharing, ends, gaps];
+  const parts = [verdicts, reasons, changes, holders, launches, sharing, ends, gaps, waits, soon, askings, states];
   return Object.assign({}, ...parts.map(part => part(speech))) as Said;
 }
 
