@@ -294,7 +294,11 @@ function soon(speech: Speech): Said {
     { ...kernel('a', 'train.ipynb', 'busy'), last_activity: at(0) },
     { ...kernel('b', 'eval.ipynb'), last_activity: at(-12) }
   ];
-  const bert = session('bert-train', { kernels: two, created_at: at(-573), lease: lease({ ends_at: at(147), longest_until: at(147) }) });
+  const bert = session('bert-train', {
+    kernels: two,
+    created_at: at(-573),
+    lease: lease({ ends_at: at(147), longest_until: at(147) })
+  });
   const ends = (extendable: boolean): string => {
     const { head, body } = leaseEnds(speech, bert, { left: 571, extendable }, NOW);
     return `${head} · ${body}`;
