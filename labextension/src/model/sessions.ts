@@ -297,6 +297,11 @@ export function warningOf(session: Session, now: number): Warning | null {
   return null;
 }
 
+/** The current notebook's session stands unfolded, a lone one too, and one whose time runs out; others in short. */
+export function isUnfolded(warning: Warning | null, isCurrent: boolean, isAlone: boolean): boolean {
+  return isCurrent || isAlone || warning?.kind === 'lease';
+}
+
 export const EXTEND_S = 7200;
 
 /** Seconds an extension would bring: two hours, less where the longest lease comes first, 0 at the limit. */

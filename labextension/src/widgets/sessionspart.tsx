@@ -10,7 +10,7 @@ import { count } from '../format/numbers';
 import { requirementLine } from '../format/requirement';
 import { fill } from '../format/text';
 import { inHeldOrder } from '../model/heldorder';
-import { extendBy, idleSeconds, isOf, isOver, sortSessions, warningOf } from '../model/sessions';
+import { extendBy, idleSeconds, isOf, isOver, isUnfolded, sortSessions, warningOf } from '../model/sessions';
 import { isTierFree } from '../model/tiers';
 import type { Parts } from './parts';
 
@@ -81,9 +81,7 @@ export function SessionsPart({ bench, actions, menus, trans, fresh }: Parts): Re
               session={session}
               now={now}
               unfolded={
-                session === here ||
-                sessions.length === 1 ||
-                warningOf(session, now)?.kind === 'lease' ||
+                isUnfolded(warningOf(session, now), session === here, sessions.length === 1) ||
                 menus.unfolded.has(session.id)
               }
               canUseHere={current !== null && session !== here}

@@ -6,7 +6,7 @@ import type { Session } from '../../src/api/types';
 import { newsOf } from '../../src/model/news';
 import { Observable } from '../../src/model/observable';
 import { placeOf } from '../../src/model/place';
-import { extendBy, idleSeconds, SessionsModel, sortSessions, warningOf } from '../../src/model/sessions';
+import { extendBy, idleSeconds, isUnfolded, SessionsModel, sortSessions, warningOf } from '../../src/model/sessions';
 import { statusOf } from '../../src/model/statusitem';
 import { defaultTarget, losers, mustAskToReplace, type NotebookInfo } from '../../src/model/target';
 import { at, CONTEXT, endedAs, kernel, lease as leaseOf, NOW, session } from '../data/answers';
@@ -278,4 +278,12 @@ test('a kernel that moves is waited for, and why it stays is told', async () => 
 
   restartKernel.mockResolvedValueOnce(one(30, 'not-moved', { code: 'launch-timeout', detail: 'Insufficient cpu' }));
   expect(await model.moveKernel('a-9d3fk', 'k-1', { cpu: '200' })).toBe('Insufficient cpu');
+});
+
+test('a card stands unfolded for the notebook in front, alone, or when its time runs out', () => {
+  expect(isUnfolded(null, true, false)).toBe(true);
+  expect(isUnfolded(null, false, true)).toBe(true);
+  expect(isUnfolded({ kind: 'lease', left: 60, extendable: true }, false, false)).toBe(true);
+  expect(isUnfolded({ kind: 'idle', left: 60 }, false, false)).toBe(false);
+  expect(isUnfolded(null, false, false)).toBe(false);
 });

@@ -73,3 +73,22 @@ test('a session that somebody else started leaves the form as it is', async () =
   expect([state(bench), isOpen(bench)]).toEqual(['running', true]);
   bench.dispose();
 });
+
+test('a card says for five seconds that its session is ready, and only where this page asked for it', async () => {
+  const { bench, tell } = page();
+  await bench.launch();
+  await tell();
+  const session = bench.sessions.get(STARTING.id)!;
+  const now = Date.now();
+  const clock = jest.spyOn(Date, 'now');
+  clock.mockReturnValue(now + 4000);
+  expect(bench.isFreshlyReady(session)).toBe(true);
+  clock.mockReturnValue(now + 6000);
+  expect(bench.isFreshlyReady(session)).toBe(false);
+  clock.mockRestore();
+  bench.dispose();
+  const other = page();
+  await other.tell();
+  expect(other.bench.isFreshlyReady(session)).toBe(false);
+  other.bench.dispose();
+});
