@@ -90,7 +90,8 @@ class DRASettings(Configurable):
     ).tag(config=True)
     queue = Unicode(
         "",
-        help="Kueue's LocalQueue for kernel pods (label kueue.x-k8s.io/queue-name); it then decides when they start.",
+        help="Kueue's LocalQueue for kernel pods (label kueue.x-k8s.io/queue-name); it then decides when they start. "
+        "`jupyter dra rbac queue` prints the right to read why a session waits.",
     ).tag(config=True)
     node_selector = Dict(help="Labels of the nodes kernel pods may run on.").tag(config=True)
     service_account = Unicode("", help="Service account of kernel pods; no token is mounted.").tag(

@@ -9,7 +9,7 @@ from ..errors import InputError
 from .resources import DRA_GROUP
 
 READ = ("get", "list", "watch")
-AUDIENCES = ("user", "occupancy", "hub", "admin", "viewer")
+AUDIENCES = ("user", "occupancy", "queue", "hub", "admin", "viewer")
 VIEWER_ROLE = "jupyter-dra-viewer"
 _RBAC = "rbac.authorization.k8s.io"
 _MANAGED = {"app.kubernetes.io/name": "jupyter-dra"}
@@ -21,7 +21,7 @@ def rbac(
     namespace: str = "default",
     subject: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """A List of roles and bindings for ``audience``: user, occupancy, hub, admin or viewer.
+    """A List of roles and bindings for ``audience``, one of ``AUDIENCES``.
 
     Args:
         namespace: where a namespaced Role goes.
@@ -39,10 +39,15 @@ def rbac(
     who = dict(subject or {"kind": "ServiceAccount", "name": "jupyter-dra", "namespace": namespace})
     if who.get("kind") in ("User", "Group"):
         who.setdefault("apiGroup", _RBAC)
-    build = {"user": _user, "occupancy": _occupancy, "hub": _hub, "admin": _admin, "viewer": _viewer}[
-        audience
-    ]
-    return {"apiVersion": "v1", "kind": "List", "items": build(namespace, who)}
+    build = {
+        "user": _user,
+        "occupancy": _occupancy,
+        "queue": _queue,
+        "hub": _hub,
+        "admin": _admin,
+        "viewer": _viewer,
+    }
+    return {"apiVersion": "v1", "kind": "List", "items": build[audience](namespace, who)}
 
 
 def _user(namespace: str, who: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -72,6 +77,15 @@ def _occupancy(namespace: str, who: Mapping[str, Any]) -> list[dict[str, Any]]:
     rules = [_rule(DRA_GROUP, ("resourceclaims",), READ)]
     note = "Shows the claims of all namespaces: who holds which device. With it free counts are exact."
     return _cluster_role("jupyter-dra-occupancy", rules, who, note)
+
+
+def _queue(namespace: str, who: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Where Kueue decides who starts: why a session waits, and its place in the line."""
+    rules = [
+        _rule("kueue.x-k8s.io", ("workloads",), ("get",)),
+        _rule("visibility.kueue.x-k8s.io", ("localqueues/pendingworkloads",), ("get",)),
+    ]
+    return _role("jupyter-dra-queue", namespace, rules, who)
 
 
 def _hub(namespace: str, who: Mapping[str, Any]) -> list[dict[str, Any]]:

@@ -13,6 +13,7 @@ import pytest
 import yaml
 
 from jupyter_dra.cli.main import COMMANDS
+from jupyter_dra.cluster import AUDIENCES
 
 from .conftest import Command
 
@@ -261,7 +262,7 @@ def test_kernelspecs_per_tier_come_and_go(dra: Command) -> None:
 
 
 def test_rbac_prints_manifests_for_each_audience(dra: Command) -> None:
-    for audience in ("user", "occupancy", "hub", "admin", "viewer"):
+    for audience in AUDIENCES:
         said = dra("rbac", audience, "--namespace", "team-a")
         assert said.status == 0
         kinds = {document["kind"] for document in yaml.safe_load_all(said.out)}

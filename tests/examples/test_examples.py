@@ -13,6 +13,7 @@ from nbclient import NotebookClient
 
 from jupyter_dra import check
 from jupyter_dra.cli.main import main
+from jupyter_dra.cluster import AUDIENCES
 from tests.localcluster_fixture import LocalCluster, start_local_cluster
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -79,7 +80,7 @@ def test_the_admins_manifests_check_clean_and_apply(path: Path, cluster: LocalCl
 
 def test_the_printed_roles_apply(cluster: LocalCluster, capfd: pytest.CaptureFixture[str]) -> None:
     cluster.kubectl("apply", "-f", str(EXAMPLES / "cluster" / "namespace.yaml"))
-    for audience in ("user", "occupancy", "hub", "admin", "viewer"):
+    for audience in AUDIENCES:
         capfd.readouterr()
         assert main(["rbac", audience, "--namespace", "team-a"]) == 0
         cluster.kubectl("apply", "-f", "-", stdin=capfd.readouterr().out)

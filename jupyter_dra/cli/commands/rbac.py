@@ -10,7 +10,9 @@ from ..output import write
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("role", choices=("user", "occupancy", "hub", "admin", "viewer"), help="for whom")
+    parser.add_argument(
+        "role", choices=("user", "occupancy", "queue", "hub", "admin", "viewer"), help="for whom"
+    )
     parser.add_argument(
         "-n", "--namespace", metavar="NAME", default="default", help="the namespace of the Role"
     )
