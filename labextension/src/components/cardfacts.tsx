@@ -99,6 +99,24 @@ function deviceFacts(speech: Speech, device: CardDevice): Fact[] {
   });
 }
 
+/** Several devices that people would not tell apart: their names once, and what is the same of all. */
+function alikeFacts(speech: Speech, devices: readonly CardDevice[]): Fact[] {
+  const [first, last] = [devices[0]!, devices[devices.length - 1]!];
+  const names = fill(speech.trans.__('{first} to {last}'), { first: first.name, last: last.name });
+  const same = deviceFacts(speech, first).filter(fact =>
+    devices.every(device =>
+      deviceFacts(speech, device).some(other => other.name === fact.name && other.value === fact.value)
+    )
+  );
+  return [{ name: speech.trans.__('Devices'), value: names, source: null, copy: false }, ...same];
+}
+
+function isAlike(devices: readonly CardDevice[]): boolean {
+  return (
+    new Set(devices.map(device => [device.kind, device.driver, device.label, device.product].join('/'))).size === 1
+  );
+}
+
 /** Two devices of different kinds: one line each, and what they share. */
 function severalFacts(speech: Speech, devices: readonly CardDevice[]): Fact[] {
   const { trans } = speech;
@@ -133,7 +151,7 @@ export function factsOf(speech: Speech, card: Card, session: Session | null): Fa
   if (card.devices.length === 1 && first) {
     list.push(...deviceFacts(speech, first));
   } else if (card.devices.length) {
-    list.push(...severalFacts(speech, card.devices));
+    list.push(...(isAlike(card.devices) ? alikeFacts : severalFacts)(speech, card.devices));
   }
   if (card.sees && card.sees.count === card.sees.given && card.sees.count) {
     const n = card.sees.count;

@@ -43,7 +43,11 @@ export function sharingWords(speech: Speech, session: Session): string {
   }
   return notebooks > 1
     ? fill(trans._n('whole device, your {n} notebook', 'whole device, your {n} notebooks', notebooks), { n: notebooks })
-    : trans.__('Whole device. Nobody else is on it.');
+    : trans._n(
+        'Whole device. Nobody else is on it.',
+        'Whole devices. Nobody else is on them.',
+        Math.max(1, session.devices.length)
+      );
 }
 
 /** "7 GiB, got 8 GiB": where a shared device gives memory in steps; null where it gave what was asked for. */

@@ -79,7 +79,9 @@ export class ClusterModel {
     this._statusSoon.forget();
     const turn = ++this._turn;
     this._asking = true;
-    const stages = this.state.value.status ? [] : this._startStages();
+    if (!this.state.value.status) {
+      this._startStages();
+    }
     try {
       const status = await this._client.fetchStatus();
       const missed = this._note(status);
@@ -89,6 +91,10 @@ export class ClusterModel {
         return;
       }
       const usable = status.state === 'ready' || status.state === 'unreachable';
+      // While the server reads the inventory, the page still waits for its first one.
+      if (status.state !== 'loading') {
+        this._endStages();
+      }
       this._attempt = 0;
       this._asOf = Date.now();
       this.state.update(state => ({
@@ -107,7 +113,6 @@ export class ClusterModel {
         this._fail(error);
       }
     } finally {
-      stages.forEach(clearTimeout);
       if (turn === this._turn) {
         this._asking = false;
         this._pulse();
@@ -135,6 +140,7 @@ export class ClusterModel {
 
   dispose(): void {
     clearTimeout(this._next);
+    this._endStages();
     this._statusSoon.dispose();
     this._tiersSoon.dispose();
     this._turn++;
@@ -187,13 +193,20 @@ export class ClusterModel {
     }
   }
 
-  private _startStages(): Timer[] {
-    return LOADING_STAGES.map(([after, loading]) =>
+  private _startStages(): void {
+    this._endStages();
+    this._stages = LOADING_STAGES.map(([after, loading]) =>
       setTimeout(() => this.state.update(state => ({ ...state, loading })), after)
     );
   }
 
+  private _endStages(): void {
+    this._stages.forEach(clearTimeout);
+    this._stages = [];
+  }
+
   private _fail(error: unknown): void {
+    this._endStages();
     if (error instanceof Problem && error.status === 404) {
       this.state.update(state => ({ ...state, serverMissing: true, lost: null, loading: 'no' }));
       return;
@@ -225,6 +238,8 @@ export class ClusterModel {
   private readonly _missed = new Signal<this, void>(this);
   /** Of the next try or pulse. */
   private _next: Timer | undefined;
+  /** What a first inventory that is late brings up, one after the other. */
+  private _stages: readonly Timer[] = [];
   private _turn = 0;
   private _asking = false;
   private _tiersTurn = 0;

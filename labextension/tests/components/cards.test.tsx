@@ -263,3 +263,20 @@ test('a part tells its places on the card, where the server knows them', () => {
   const one = { ...BERT, devices: [{ ...device!, slots: [6, 6] }] };
   expect(show(card(DEVICE, { news: news(one) })).textContent).toContain('gpu-3, slot 6');
 });
+
+test('devices of one kind are named once, with what is the same of all', () => {
+  const chip = (index: number): object => ({
+    name: `tpu-${index}`,
+    node: 'n',
+    driver: 'tpu.google.com',
+    device_kind: 'tpu',
+    label: 'TPU v6e',
+    attributes: { 'tpu.google.com/topology': { string: '2x4' }, 'tpu.google.com/uuid': { string: `id-${index}` } }
+  });
+  const data = { ...DEVICE, devices: [0, 1, 2, 3].map(chip) };
+  const container = show(card(data, { news: news({ ...BERT, devices: Array(4).fill(BERT.devices[0]) as never }) }));
+  const facts = container.querySelector('.dra-Out-facts')?.textContent ?? '';
+  expect(facts).toContain('tpu-0 to tpu-3');
+  expect(facts).toContain('2x4');
+  expect(facts).not.toContain('id-0');
+});

@@ -214,3 +214,21 @@ test('the form starts with the first request that exists', () => {
   expect(firstRequest(null, undefined, { vram: '3GB' }, { vram: '4GB' })).toEqual({ vram: '3GB' });
   expect(firstRequest(null, undefined, undefined, undefined)).toEqual({});
 });
+
+test('while the server itself still reads the inventory, the page says so as if the answer were late', async () => {
+  const states = ['loading', 'loading', 'ready'] as const;
+  let turn = 0;
+  const fetchStatus = jest.fn(() => Promise.resolve(status({ state: states[Math.min(turn++, 2)]! })));
+  const { model } = clusterOf({ fetchStatus, fetchTiers: () => Promise.resolve(tierList()) });
+  await model.refresh();
+  expect(model.state.value.status?.state).toBe('loading');
+  await jest.advanceTimersByTimeAsync(400);
+  expect(model.state.value.loading).toBe('skeleton');
+  await jest.advanceTimersByTimeAsync(700);
+  expect(model.state.value.loading).toBe('words');
+  await model.refresh();
+  expect(model.state.value.loading).toBe('words');
+  await model.refresh();
+  expect(model.state.value.loading).toBe('no');
+  model.dispose();
+});
