@@ -73,8 +73,14 @@ const held = ({ device: name, node, label, driver, device_kind, share: part }) =
 
 const protoSession = data.session('proto', { usage: data.usage(5.1, 8, 22), devices: [held(share)], requirement: { share: { memory: '7Gi' } } });
 const tpuSession = data.session('llm-jax', { usage: data.usage(null, null, 71, { why_missing: 'no-library' }), devices: chips.map(held) });
-const distSession = data.session('dist-train', { usage: data.usage(49.4, 79.6, 64) });
-const ocrSession = data.session('ocr', { usage: data.usage(1.2, 22.5, 3) });
+const distSession = data.session('dist-train', {
+  usage: data.usage(49.4, 79.6, 64),
+  devices: [
+    data.device('gpu-5', 'dgx-h100-0', 'H100 80 GB'),
+    data.device('mlx5_5', 'dgx-h100-0', null, { device_kind: 'nic', predicted: null })
+  ]
+});
+const ocrSession = data.session('ocr', { usage: data.usage(1.2, 22.5, 3), devices: [data.device('gpu-1', 'l4-2', 'L4 24 GB')] });
 
 const told = (session, devices, change) => ({ as_of: data.NOW, facts: facts(session, devices, change) });
 const ended = (name, code, change = {}, params = {}) =>

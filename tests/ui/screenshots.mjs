@@ -32,20 +32,37 @@ function save(shown, name, dark) {
 async function pictures(lab, name, frame, dark) {
   const { page, problems } = lab;
   // The steps name things in English: a translated page is looked at as it opens.
-  await showFrame(lab, frame, { steps: !catalogue });
+  const translated = Boolean(catalogue || frame.translated);
+  await showFrame(lab, frame, { steps: !translated });
   let bad = 0;
   for (const width of frame.widths) {
     await openPanel(page, width);
     await page.mouse.move(1000, 300);
     await page.waitForTimeout(frame.settle ?? 500);
     await save(shownPart(page, frame), `${name}-${width}`, dark);
-    const cut = catalogue ? await cutOff(page) : [];
+    const cut = translated ? await cutOff(page) : [];
     const findings = axe ? await axeFindings(page, frame.of ?? '#jupyter-dra-panel') : [];
     const lines = [...problems.splice(0), ...cut, ...findings];
     lines.forEach(line => console.log(`${name} ${width} ${dark ? 'dark' : 'light'}: ${line}`));
     bad += lines.length;
   }
   return bad;
+}
+
+/** Takes frames in one page; returns the number of lines it had to print about them. */
+async function allPictures(frames, dark, words) {
+  const lab = await newLab(browser, server, { dark, catalogue: words, fixedTime: NOW });
+  let lines = 0;
+  for (const [name, frame] of frames) {
+    try {
+      lines += await pictures(lab, name, frame, dark);
+    } catch (error) {
+      lines += 1;
+      console.log(`${name} ${dark ? 'dark' : 'light'}: ${error.message.split('\n').slice(0, 4).join(' | ')}`);
+    }
+  }
+  await lab.close();
+  return lines;
 }
 
 const cards = cardNotebooks(cardBundles);
@@ -56,16 +73,14 @@ const browser = await launchBrowser();
 let bad = 0;
 try {
   for (const dark of themes) {
-    const lab = await newLab(browser, server, { dark, catalogue, fixedTime: NOW });
-    for (const [name, frame] of Object.entries(FRAMES).filter(([name]) => isWanted(name))) {
-      try {
-        bad += await pictures(lab, name, frame, dark);
-      } catch (error) {
-        bad += 1;
-        console.log(`${name} ${dark ? 'dark' : 'light'}: ${error.message.split('\n').slice(0, 4).join(' | ')}`);
+    const frames = Object.entries(FRAMES).filter(([name]) => isWanted(name));
+    // The language is a setting of the server: translated frames come last, in a page of their own.
+    for (const words of catalogue ? [catalogue] : [null, pseudoCatalogue()]) {
+      const now = frames.filter(([, frame]) => catalogue || Boolean(frame.translated) === (words !== null));
+      if (now.length) {
+        bad += await allPictures(now, dark, words);
       }
     }
-    await lab.close();
     if (isWanted('l1') || isWanted('l2')) {
       await hubPictures(browser, dark, (shown, name) => save(shown, name, dark));
     }
