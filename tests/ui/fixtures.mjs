@@ -195,6 +195,14 @@ export function countedTiers(devices, nodes) {
   return () => ({ ...tiers(), devices, nodes });
 }
 
+const EITHER = {
+  name: 'gpu',
+  firstAvailable: [
+    { name: '1', deviceClassName: 'medium-gpu' },
+    { name: '2', deviceClassName: 'high-memory-gpu' }
+  ]
+};
+
 export function plan(change = {}) {
   return {
     kind: 'Plan',
@@ -204,12 +212,12 @@ export function plan(change = {}) {
     certainty: { sure: true, reasons: [] },
     context,
     requirement: { vram: '40GB' },
-    claim: {},
+    claim: { spec: { devices: { requests: [EITHER] } } },
     counts: { devices: 26, nodes: 5, matching: 14, free: 6, free_at_most: 6, matching_nodes: 3 },
     nodes: [
       {
         name: 'a100-mig-0', verdict: 'fits', likely: true, matching: 2, free: 1, why_not: null,
-        devices: [{ claim: 0, request: 'gpu', driver: 'gpu.nvidia.com', pool: 'a100-mig-0', device: 'gpu-1', label: 'A100 40 GB', share: null }]
+        devices: [{ claim: 0, request: 'gpu/1', driver: 'gpu.nvidia.com', pool: 'a100-mig-0', device: 'gpu-1', label: 'A100 40 GB', share: null }]
       }
     ],
     nodes_left_out: 0,
@@ -271,10 +279,13 @@ export const unknown = plan({
   counts: { devices: 26, nodes: 5, matching: 8, free: null, free_at_most: 5, matching_nodes: 1 }
 });
 
+const CAPACITY = 'device.capacity["gpu.nvidia.com"].?memory.orValue(quantity("0")).compareTo(quantity("16Gi")) >= 0';
+
 export const invalid = plan({
   verdict: 'invalid',
   launch: { can: 'no', code: 'invalid', params: {} },
   requirement: { where: ['device.attributes["gpu.nvidia.com"].memory >= "16Gi"'] },
+  reasons: [{ code: 'condition-error', devices: 18, params: { rewrite: { code: 'memory-is-a-capacity', text: CAPACITY } }, message: '' }],
   findings: [
     {
       code: 'cel-compile', severity: 'error', file: null, document: 0, item: null, object: null, line: null, column: null, why: null, server: null,
@@ -297,7 +308,7 @@ export const limit = plan({
 
 export const device = (name, node, label, change = {}) => ({
   request: 'gpu', driver: 'gpu.nvidia.com', pool: node, device: name, node, label, share: null, predicted: true, device_kind: 'gpu',
-  profile: null, memory_published: null, choice: null, conditions: [], ...change
+  profile: null, slots: null, memory_published: null, choice: null, conditions: [], ...change
 });
 
 const lease = (change = {}) => ({
@@ -346,7 +357,7 @@ export const bertTrain = session('bert-train', {
 
 export const sliceDemo = session('slice-demo', {
   activity: 'idle',
-  devices: [device('gpu-0-2g', 'a100-mig-0', 'A100 40 GB', { device_kind: 'part', profile: '2g.10gb' })],
+  devices: [device('gpu-0-mig-9-4-2', 'a100-mig-0', 'A100 40 GB', { device_kind: 'part', profile: '2g.10gb', slots: [4, 5] })],
   kernels: [kernel('k3', 'slice.ipynb', 'idle', 26)],
   lease: lease({ ends_at: at(174), idle_since: at(-26) }),
   usage: usage(0.8, 9.6, null, { why_missing: 'not-on-a-part' })
@@ -371,6 +382,13 @@ export const starting = session('analysis', {
   devices: [device('gpu-4', 'dgx-h100-0', 'H100 80 GB')],
   steps: [...done, step('image-pulled', 'doing', null, { image: 'cuda-notebook:2026.10', last_seconds: 65 }, at(0, -48)),
     step('kernel-starting', 'todo', null, { kernel: 'Python 3' }), step('connected', 'todo', null)]
+});
+
+export const justReady = session('analysis', {
+  activity: 'idle', notebook: 'analysis.ipynb', created_at: at(0, -4), ready_at: NOW,
+  devices: [device('gpu-4', 'dgx-h100-0', 'H100 80 GB')],
+  kernels: [kernel('k7', 'analysis.ipynb', 'idle', 0)],
+  steps: [...done, step('image-pulled', 'done', 1.04, { image: 'cuda-notebook:2026.10' }), step('kernel-starting', 'done', 1.1, { kernel: 'Python 3' }), step('connected', 'done', 0.1)]
 });
 
 export const notStarted = session('analysis', {
@@ -433,6 +451,7 @@ function gpu(node, name, label, bytes, state, change = {}) {
 
 const mine = holder('you', { namespace: 'team-a', claim: 'bert-train-9d3fk', session: 'bert-train-9d3fk', user: 'ada', since: at(-122), idle_seconds: 0 });
 const mira = holder('user', { namespace: 'team-a', claim: 'x', user: 'mira', since: at(-200), idle_seconds: 120 });
+const unused = holder('namespace', { namespace: 'team-c', claim: 'eval', since: at(-6 * 1440), note: 'no-pod' });
 export const broken = { taints: [{ key: 'gpu.nvidia.com/xid', value: '79', effect: 'NoSchedule', timeAdded: '2026-11-28T09:12:00Z' }] };
 
 export function fewDevices() {
@@ -453,7 +472,9 @@ export function fewDevices() {
     gpu('a100-mig-0', 'gpu-0', 'A100 40 GB', 42144366592, 'yours', { device_kind: 'part', tiers: ['gpu-slice'], holders: [{ ...mine, session: 'slice-demo-9d3fk' }] }),
     gpu('a100-mig-0', 'gpu-1', 'A100 40 GB', 42144366592, 'free')
   ];
-  const l4 = ['taken', 'free', 'free', 'free'].map((state, index) => gpu('l4-2', `gpu-${index}`, 'L4 24 GB', 24152899584, state));
+  const l4 = ['taken', 'free', 'free', 'free'].map((state, index) =>
+    gpu('l4-2', `gpu-${index}`, 'L4 24 GB', 24152899584, state, { holders: state === 'taken' ? [unused] : [] })
+  );
   const tpu = Array.from({ length: 8 }, (_, index) => ({
     ...gpu('tpu-v6e-0', `tpu-${index}`, 'TPU v6e', null, 'free'), driver: 'tpu.google.com', device_kind: 'tpu', tiers: ['tpu-v6e-node']
   }));
@@ -468,14 +489,18 @@ export function manyDevices(groups) {
     return seed / 2147483648;
   };
   return groups.flatMap(({ label, bytes, nodes, each, free, broken: lost = 0.01, kind = 'gpu' }) =>
-    Array.from({ length: nodes }, (_, n) => n).flatMap(n =>
-      Array.from({ length: each }, (_, index) => {
+    Array.from({ length: nodes }, (_, n) => n).flatMap(n => {
+      // Some nodes are nearly empty, most are nearly full, as schedulers leave them.
+      const here = random() < free ? 0.9 : 0.12 * free;
+      return Array.from({ length: each }, (_, index) => {
         const dice = random();
-        const state = dice < free ? 'free' : dice < free + lost ? 'out-of-service' : dice > 0.999 ? 'yours' : dice > 0.92 ? 'hidden' : 'taken';
+        const mine = random() < 4 / groups.reduce((sum, group) => sum + group.nodes * group.each, 0);
+        const taken = mine ? 'yours' : dice > 0.92 ? 'hidden' : 'taken';
+        const state = dice < here ? 'free' : dice < here + lost ? 'out-of-service' : taken;
         const name = `${label.toLowerCase().replaceAll(' ', '-')}-${n}`;
         return { ...gpu(name, `gpu-${index}`, label, bytes, state), device_kind: kind };
-      })
-    )
+      });
+    })
   );
 }
 
@@ -507,7 +532,7 @@ const waits = (user, claim, group, minutes, requirement, reasons) => ({
 export const waitingList = {
   kind: 'WaitingList', version: 1, context, visible: { slices: true, claims: 'all' },
   waiting: [
-    waits('mira', 'ft-large', 'never', 72, { count: 4, product: 'H200', near: [{ tier: 'rdma-nic' }] }, [{ code: 'partner', devices: 40, params: { partner: 'RDMA card', align: 'pcieRoot' }, message: '' }]),
+    waits('mira', 'ft-large', 'never', 72, { count: 4, product: 'H200', near: [{ tier: 'rdma-nic' }] }, [{ code: 'partner', devices: 40, params: { partner: 'RDMA card', align: 'pcieRoot', label: 'H200', nodes: 40 }, message: '' }]),
     waits('team-c', 'eval-7', 'taken', 26, { product: 'H200' }, [{ code: 'taken', devices: 8, params: { hidden: 8 }, message: '' }]),
     waits('jon', 'nb-31', 'starting', 4, { tier: 'small-gpu' }, []),
     waits('team-b', 'job-778', 'never', 2880, { product: 'TPU v5e', vram: '16GB' }, [{ code: 'memory', devices: 8, params: { direction: 'unknown', asked: '16 GB' }, message: '' }]),
