@@ -164,3 +164,20 @@ def test_the_device_card_reads_again_on_demand() -> None:
     facts["devices"] = []
     card.refresh()
     assert card.data["card"] == "none"
+
+
+def test_the_device_card_draws_what_is_used_and_says_it_beside() -> None:
+    facts = held("harmless")
+    facts["usage"] = {
+        "memory_used_bytes": 30 * 2**30,
+        "memory_total_bytes": 80 * 2**30,
+        "utilisation_percent": 47,
+    }
+    card = DeviceCard(lambda: facts)
+    bars = [one.value for one in every(card) if isinstance(one, ipywidgets.FloatProgress)]
+    assert bars == [37.5, 47.0]
+    assert {"30 GiB of 80 GiB · 38 %", "47 %"} <= set(labels(card))
+    facts["usage"] = {"why_missing": "no-library"}
+    card.refresh()
+    assert not any(isinstance(one, ipywidgets.FloatProgress) for one in every(card))
+    assert any("no NVML in this image" in text for text in labels(card))
