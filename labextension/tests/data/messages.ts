@@ -126,7 +126,8 @@ export const MESSAGES: Readonly<Record<string, readonly string[]>> = {
     'analysis.ipynb asks for at least 40 GB; 80 GB is better.',
     'analysis.ipynb asks for at least 40 GB.',
     'Your last choice, gpu-old, is no longer offered. Choose again.',
-    'Nearest to what this notebook asks for: Also accept A100 80 GB.'
+    'Nearest to what this notebook asks for: A100 80 GB instead of H100.',
+    'Nearest to what this notebook asks for: Take 40 GB.'
   ],
   '41 lease': [
     'bert-train ends in 10 min · train.ipynb is busy; eval.ipynb has been idle for 12 min. Save what you need.',

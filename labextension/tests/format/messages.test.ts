@@ -318,7 +318,7 @@ function askings(speech: Speech): Said {
   const wish = { required: { vram: '40GB' }, preferred: { vram: '80GB' } };
   const near = {
     code: 'more-kinds' as const,
-    change: { product: ['A100 80 GB'] },
+    change: { product: ['H100', 'A100 80 GB'] },
     params: {},
     verdict: 'fits' as const,
     free: 2,
@@ -336,7 +336,8 @@ function askings(speech: Speech): Said {
       sentenceText(wishWords(speech, 'analysis.ipynb', wish, tierName)),
       sentenceText(wishWords(speech, 'analysis.ipynb', { ...wish, preferred: {} }, tierName)),
       sentenceText(goneWords(speech, 'gpu-old')),
-      sentenceText(nearestWords(speech, near, {}, tierName))
+      sentenceText(nearestWords(speech, near, { product: 'H100' }, tierName)),
+      sentenceText(nearestWords(speech, { ...near, code: 'less-memory', change: { vram: '40GB' } }, {}, tierName))
     ],
     '49 right size': [rightSizeWords(speech, { ...hint, price }), rightSizeWords(speech, { ...hint, price: null })],
     '50 mismatch': [seen ? `${sentenceText(seen.head)} ${seen.rest}` : ''],
