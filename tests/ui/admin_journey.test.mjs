@@ -1,11 +1,12 @@
-/** An admin asks why people wait (journey C): 500 nodes, rights to see all claims; the last part on a real local cluster. */
+/** An admin asks why people wait (journey C), by keyboard alone: 500 nodes, rights to see all claims; the last part on a real local cluster. */
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 
-import { axeFindings, launchBrowser, newLab, openLab, openPanel } from './browser.mjs';
+import { axeFindings, launchBrowser, newLab, openLab } from './browser.mjs';
 import * as data from './fixtures.mjs';
 import { routesOf } from './frames.mjs';
+import { openPanelByKeys, press, tabTo, watchKeys } from './keys.mjs';
 import { startServer } from './server.mjs';
 
 let server;
@@ -29,9 +30,14 @@ function thirtyWaiting() {
   return { ...data.waitingList, waiting: [mira, ...some(tpu, 10), ...some(taken, 14), ...some(jon, 3), ...some(kim, 2)] };
 }
 
+/** The device that its driver marked. */
+const MARKED = { pool: 'h200-141-gb-7', name: 'gpu-3' };
+
 /** 500 nodes; one holder uses nothing, one device is marked. */
 function inventory() {
   const devices = data.manyDevices(data.FIVE_HUNDRED);
+  const marked = devices.find(device => device.pool === MARKED.pool && device.name === MARKED.name);
+  Object.assign(marked, { state: 'out-of-service', ...data.broken });
   const idle = devices.find(device => device.state === 'taken');
   idle.holders = [{ who: 'namespace', namespace: 'team-c', claim: 'eval', session: null, user: null, since: '2026-11-24T12:00:00Z', idle_seconds: null, note: 'no-pod' }];
   return data.deviceList(devices, 'all');
@@ -58,40 +64,65 @@ test('from the picture to those who wait, to the request of one of them, to the 
   const { page } = lab;
   page.setDefaultTimeout(20_000);
   await lab.open();
-  const panel = await openPanel(page, 420);
-  await panel.getByRole('textbox', { name: 'at least' }).fill('40 GB');
-  await panel.getByRole('button', { name: /^New session/ }).click();
-  await panel.getByRole('button', { name: /^Devices/ }).click();
+  const panel = await openPanelByKeys(page);
+  const keyTimes = await watchKeys(page);
+  await panel.locator('button, input').first().focus();
+  await tabTo(page, /^at least/);
+  await page.keyboard.type('40 GB');
+  await press(page, /^New session/, 'Shift+Tab');
+  await press(page, /^Devices/);
   await panel.locator('.dra-Devices-summary', { hasText: /\d+ fit · [\d,]+ free/ }).waitFor();
 
-  await panel.getByRole('button', { name: 'Waiting 30' }).click();
+  await panel.getByRole('button', { name: 'Waiting 30' }).waitFor();
+  await press(page, /^Waiting 30$/);
   await panel.getByText('30 wait · 11 cannot ever start · 14 taken · 3 starting · 2 limit').waitFor();
-  await panel.getByRole('button', { name: 'Show all 30' }).click();
+  await press(page, /^Show all 30$/);
   const row = panel.locator('.dra-Waiting li', { hasText: 'ft-large' });
   assert.match(await row.innerText(), /mira.*ft-large.*4 devices.*1 h 12 min/s);
   assert.match(await row.innerText(), /no RDMA card on the same PCIe root/);
-  await row.getByRole('button').first().click();
-  await row.getByRole('button', { name: 'Try this request' }).click();
+  await press(page, /^mira \/ ft-large/, 'Shift+Tab');
+  await press(page, /^Try this request$/);
   await panel.locator('.dra-Verdict-head', { hasText: 'Not possible here' }).waitFor();
   await panel.locator('.dra-Why', { hasText: 'H200 on 40 nodes' }).waitFor();
   await panel.getByRole('button', { name: /Without the network card.*232 free/s }).waitFor();
-  await panel.getByRole('button', { name: /^New session/ }).click();
+  await press(page, /^New session/, 'Shift+Tab');
   assert.deepEqual(
     (await panel.locator('.dra-Chip').allInnerTexts()).map(text => text.trim()),
     ['4 devices', 'H200', 'network card (RDMA), same PCIe root']
   );
-  await panel.getByRole('button', { name: /^New session/ }).click();
 
-  await panel.getByRole('button', { name: 'List' }).click();
-  await panel.getByRole('button', { name: /^Idle/ }).click();
+  await press(page, /^New session/);
+  await press(page, /^List$/);
+  await press(page, /^Idle/);
   const rows = panel.locator('.dra-List tbody tr:not([aria-hidden])');
   const first = rows.first();
   await first.getByText('no pod').waitFor();
   assert.match(await first.innerText(), /team-c \/ eval/);
-  await panel.getByRole('searchbox').fill('team-c');
+  await tabTo(page, /^Filter/, 'Shift+Tab');
+  await page.keyboard.type('team-c');
   await rows.nth(1).waitFor({ state: 'detached' });
   assert.equal(await rows.count(), 1);
+
+  // The picture: to the node with a marked device, into its row, to the cell, and what the tip says.
+  await press(page, /^Picture$/, 'Shift+Tab');
+  await tabTo(page, /^H200 141 GB\. 40 nodes/);
+  await page.keyboard.press('Home');
+  const under = panel.locator('.dra-Group').first().getByRole('status').locator('strong');
+  for (let turn = 0; (await under.innerText()) !== MARKED.pool; turn += 1) {
+    assert.ok(turn < 40, 'no node of that name');
+    await page.keyboard.press('ArrowRight');
+  }
+  await page.keyboard.press('Enter');
+  await tabTo(page, /^gpu-0, H200 141 GB/);
+  await tabTo(page, new RegExp(`^${MARKED.name}, H200 141 GB, out of service`), 'ArrowRight');
+  await page.keyboard.press('Enter');
+  await panel.getByRole('tooltip').filter({ hasText: 'Marked by the driver: gpu.nvidia.com/xid=79, since Sat 09:12.' }).waitFor();
+  await page.keyboard.press('Escape');
+  await panel.getByRole('tooltip').waitFor({ state: 'detached' });
+
   assert.deepEqual(await axeFindings(page, '#jupyter-dra-panel'), []);
+  const slow = (await keyTimes()).filter(time => time > 200);
+  assert.ok(slow.length <= 1, `keys answered after ${slow} ms`);
   assert.deepEqual(lab.problems, []);
   await lab.close();
 });
@@ -99,10 +130,12 @@ test('from the picture to those who wait, to the request of one of them, to the 
 test('what is copied for the admin reads alone and has the numbers of the command line; the check names fixes', async () => {
   const { page, problems, close } = await openLab(browser, server, { context: { permissions: ['clipboard-read', 'clipboard-write'] } });
   page.setDefaultTimeout(30_000);
-  const panel = await openPanel(page, 420);
-  await panel.getByRole('textbox', { name: 'at least' }).fill('500 GB');
+  const panel = await openPanelByKeys(page);
+  await panel.locator('button, input').first().focus();
+  await tabTo(page, /^at least/);
+  await page.keyboard.type('500 GB');
   await panel.locator('.dra-Verdict-head', { hasText: 'Not possible here' }).waitFor();
-  await panel.getByRole('button', { name: 'Copy for your admin' }).click();
+  await press(page, /^Copy for your admin$/);
   const text = await page.evaluate(() => navigator.clipboard.readText());
   const said = JSON.parse(server.dra('plan', '--vram', '500GB', '-o', 'json').out);
   assert.equal(said.verdict, 'impossible');
@@ -112,8 +145,12 @@ test('what is copied for the admin reads alone and has the numbers of the comman
     assert.match(text, new RegExp(`^  ${reason.devices} `, 'm'), reason.message);
   }
 
-  await panel.getByRole('button', { name: 'More about GPU sessions' }).click();
-  await page.locator('.dra-Menu .lm-Menu-item', { hasText: 'Check the cluster' }).click();
+  await press(page, /^More about GPU sessions$/, 'Shift+Tab');
+  await page.locator('.dra-Menu').waitFor();
+  while (!(await page.locator('.dra-Menu .lm-Menu-item.lm-mod-active', { hasText: 'Check the cluster' }).count())) {
+    await page.keyboard.press('ArrowDown');
+  }
+  await page.keyboard.press('Enter');
   const report = page.locator('.dra-TextPane');
   await report.waitFor();
   const findings = JSON.parse(server.dra('doctor', '-o', 'json').out).findings;

@@ -133,6 +133,22 @@ export async function openPanel(page, width = 300) {
   return panel;
 }
 
+/** Changes the theme of the page: 'Light' or 'Dark'. */
+export async function changeTheme(page, name) {
+  await runCommand(page, 'apputils:change-theme', { theme: `JupyterLab ${name}` });
+  await page.waitForFunction(light => document.body.dataset.jpThemeLight === light, String(name === 'Light'));
+  await page.locator('#jupyterlab-splash').waitFor({ state: 'detached' });
+}
+
+/** Where the folder PICTURES is named: the page as it stands, in dark and light. */
+export async function picture(page, name) {
+  const folder = process.env.PICTURES;
+  for (const theme of folder ? ['Dark', 'Light'] : []) {
+    await changeTheme(page, theme);
+    await page.screenshot({ path: `${folder}/${name}-${theme.toLowerCase()}.png` });
+  }
+}
+
 /** Findings of axe below a selector, as lines. */
 export async function axeFindings(page, selector) {
   await page.addScriptTag({ path: axePath() });

@@ -3,7 +3,8 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 
-import { launchBrowser, openLab, openPanel, runCommand } from './browser.mjs';
+import { launchBrowser, openLab, openPanel, picture, runCommand } from './browser.mjs';
+import { openNotebook, place, runCell } from './notebookpage.mjs';
 import { writeNotebooks } from './notebooks.mjs';
 import { startServer } from './server.mjs';
 
@@ -21,17 +22,6 @@ after(async () => {
   await server?.stop();
 });
 
-const openNotebook = async (page, name) => {
-  if (!(await page.locator('#filebrowser').isVisible())) {
-    await page.click('li[data-id="filebrowser"]');
-  }
-  await page.locator('.jp-DirListing-item', { hasText: name }).dblclick();
-  await page.locator('.lm-TabBar-tab.lm-mod-current', { hasText: name }).waitFor();
-};
-
-const place = (page, text) =>
-  page.locator('.jp-NotebookPanel:not(.lm-mod-hidden) .dra-Place', { hasText: text });
-
 test('all taken: join the own session, both notebooks on one device, the last one out gives it back', async () => {
   const { page, problems, close } = await openLab(browser, server);
   page.setDefaultTimeout(40_000);
@@ -42,13 +32,17 @@ test('all taken: join the own session, both notebooks on one device, the last on
   await panel.locator('.dra-Target', { hasText: 'train.ipynb' }).waitFor();
   await panel.getByRole('button', { name: /^More options/ }).click();
   await panel.getByLabel('How many').fill('8');
-  await panel.locator('.dra-Verdict-head', { hasText: 'Fits now' }).waitFor();
+  // Six seconds of idleness after the warning's five minutes before the end.
+  await panel.getByLabel('Idle at most').fill('306 s');
+  await panel.getByLabel('Idle at most').press('Enter');
+  await panel.locator('.dra-Verdict:not([aria-busy])', { hasText: 'Fits now' }).waitFor();
   await panel.locator('.dra-Launch:not([aria-disabled])').click();
   await place(page, '8 devices').waitFor();
 
   await openNotebook(page, 'eval.ipynb');
   await place(page, 'here').waitFor();
   panel = await openPanel(page, 320);
+  await panel.getByRole('button', { name: /^New session/, expanded: false }).click();
   await panel.getByLabel('How many').fill('1');
   await panel.locator('.dra-Verdict-head', { hasText: 'All taken for now' }).waitFor();
   const first = panel.locator('.dra-Holders > li').first();
@@ -60,18 +54,25 @@ test('all taken: join the own session, both notebooks on one device, the last on
   await place(page, '8 devices').waitFor();
   await panel.getByText('They share all of its memory; nothing keeps them apart.').waitFor();
   assert.equal(await panel.locator('.dra-Kernels > li').count(), 2);
+  // Both have memory in the one bar, each in its own pattern.
+  await panel.locator('.dra-Meter-piece.dra-mod-solid + .dra-Meter-piece.dra-mod-stripes').waitFor({ state: 'attached' });
+  await picture(page, 'two-notebooks');
 
-  const code = page.locator('.jp-NotebookPanel:not(.lm-mod-hidden) .jp-CodeCell .cm-content').first();
-  const run = async (text, answer) => {
-    await code.click();
-    await page.keyboard.press('Control+a');
-    await page.keyboard.type(text);
-    await page.keyboard.press('Control+Enter');
-    await page
-      .locator('.jp-NotebookPanel:not(.lm-mod-hidden) .jp-OutputArea-output', { hasText: answer })
-      .waitFor();
-  };
-  await run('kept = 6 * 7; kept', '42');
+  await runCell(page, 'kept = 6 * 7; kept', '42');
+
+  // A third one joins from the session's card, and leaves again.
+  await openNotebook(page, 'analysis.ipynb');
+  await place(page, 'here').waitFor();
+  panel = await openPanel(page, 320);
+  await panel.getByRole('button', { name: 'More about train' }).click();
+  await page.locator('.dra-Menu .lm-Menu-item', { hasText: 'Show more' }).click();
+  await panel.getByRole('button', { name: 'Use here: train' }).click();
+  await dialog.getByText('Run analysis.ipynb on train?').waitFor();
+  await dialog.getByRole('button', { name: 'Use it' }).click();
+  await place(page, '8 devices').waitFor();
+  assert.equal(await panel.locator('.dra-Kernels > li').count(), 3);
+  await runCommand(page, 'notebook:shutdown-kernel');
+  await panel.locator('.dra-Kernels > li').nth(2).waitFor({ state: 'detached' });
 
   // The first notebook goes: the session stays for the second, on the same devices.
   await page.locator('.lm-TabBar-tab', { hasText: 'train.ipynb' }).click();
@@ -80,18 +81,25 @@ test('all taken: join the own session, both notebooks on one device, the last on
   assert.equal(JSON.parse(server.dra('sessions', '-o', 'json').out).sessions.filter(one => one.state === 'running').length, 1);
   await page.locator('.lm-TabBar-tab', { hasText: 'eval.ipynb' }).click();
   await place(page, '8 devices').waitFor();
-  await run('kept + 1', '43');
+  await runCell(page, 'kept + 1', '43');
   const held = () => JSON.parse(server.dra('sessions', '-o', 'json').out).sessions[0].devices.map(one => one.device);
   const before = held();
   const restarted = runCommand(page, 'notebook:restart-kernel');
   await page.locator('.jp-Dialog .jp-mod-accept').click();
   await restarted;
-  await run("'kept' in dir()", 'False');
+  await runCell(page, "'kept' in dir()", 'False');
   assert.deepEqual(held(), before);
 
-  await panel.getByRole('button', { name: /^Stop train/ }).click();
-  await dialog.getByText(/Stop train\?/).waitFor();
-  await dialog.getByRole('button', { name: 'Stop and give back' }).click();
+  // Left alone, it warns where people look, and one press keeps it.
+  await panel.getByText(/^Given back in \d min\./).waitFor();
+  await page.locator('.dra-StatusItem', { hasText: /· \d min left/ }).waitFor();
+  await picture(page, 'idle-warning');
+  await panel.getByRole('button', { name: 'Keep train' }).click();
+  await panel.getByText(/^Given back in/).waitFor({ state: 'detached' });
+  await page.locator('.dra-StatusItem', { hasText: /· \d min left/ }).waitFor({ state: 'detached' });
+
+  // The last one out gives the devices back.
+  await runCommand(page, 'notebook:shutdown-kernel');
   await panel.getByText(/stopped \d\d:\d\d/).waitFor();
   assert.deepEqual(problems, []);
   await close();
