@@ -1,6 +1,6 @@
 /** What a kernel on its way to another pod waits for (ux.md §5, 29). */
 
-import type { HistoryEntry, Session } from '../api/types';
+import type { HistoryEntry, KernelRestart, Session } from '../api/types';
 import { runningClock } from './durations';
 import type { Speech } from './speech';
 import { fill } from './text';
@@ -32,4 +32,14 @@ export function moveWords(speech: Speech, session: Session, now: number): string
   return move.placed_at === undefined
     ? fill(trans.__('Placing another pod; the kernel goes on meanwhile · {clock}'), since(move.at))
     : fill(trans.__('Waiting for the old kernel to let go of the device · {clock}'), since(move.placed_at));
+}
+
+/** Why a kernel stays where it is although a change was asked. */
+export function staysWords(speech: Speech, session: Session, move: HistoryEntry, change: KernelRestart): string {
+  const { trans } = speech;
+  const why =
+    move.code === 'image' && change.image
+      ? fill(trans.__('There is no image {image}. Check its name.'), { image: change.image })
+      : (move.detail ?? move.code ?? '');
+  return fill(trans.__('The kernel of {session} stays in its pod: {why}'), { session: session.name, why });
 }

@@ -2,7 +2,7 @@
 
 import { Problem, type DRAClient } from '../api/client';
 import type { ChangeStream } from '../api/stream';
-import type { KernelRestart, Session, SessionCreate, SessionEvent, SessionKernel } from '../api/types';
+import type { HistoryEntry, KernelRestart, Session, SessionCreate, SessionEvent, SessionKernel } from '../api/types';
 import { lastOfMove } from '../format/moves';
 import { Observable, type Visibility } from './observable';
 
@@ -151,8 +151,8 @@ export class SessionsModel {
     this._put(await this._client.restartKernel(id, kernel));
   }
 
-  /** Moves a kernel to another pod; null when it runs there, else why it stays where it was. */
-  async moveKernel(id: string, kernel: string, change: KernelRestart): Promise<string | null> {
+  /** Moves a kernel to another pod; null when it runs there, else what the history says of why it stays. */
+  async moveKernel(id: string, kernel: string, change: KernelRestart): Promise<HistoryEntry | null> {
     this._put(await this._client.restartKernel(id, kernel, change));
     return new Promise(resolve => {
       const look = (): void => {
@@ -163,7 +163,7 @@ export class SessionsModel {
           return;
         }
         this.state.changed.disconnect(look);
-        resolve(last?.event === 'not-moved' ? (last.detail ?? last.code ?? '') : null);
+        resolve(last?.event === 'not-moved' ? last : null);
       };
       this.state.changed.connect(look);
       look();

@@ -10,6 +10,7 @@ import { copyForAdmin } from '../format/admin';
 import type { WayAgain } from '../format/again';
 import { joinQuestion, replaceQuestion, stopQuestion } from '../format/questions';
 import { requirementLine } from '../format/requirement';
+import { staysWords } from '../format/moves';
 import type { Speech } from '../format/speech';
 import { fill, plain } from '../format/text';
 import { extendBy } from '../model/sessions';
@@ -141,7 +142,7 @@ export class Actions {
     }
     const result = await showDialog({
       title: plain(fill(trans.__('Change the pod of {session}'), { session: session.name })),
-      body: podDialogBody(kernel, this.speech),
+      body: podDialogBody(kernel, this._bench.cluster.state.value.status?.offers.defaults ?? {}, this.speech),
       buttons: [Dialog.cancelButton({ label: trans.__('Cancel') }), Dialog.warnButton({ label: trans.__('Change') })]
     });
     const change = result.value ?? {};
@@ -150,12 +151,8 @@ export class Actions {
     }
     await this._tell(async () => {
       const refused = await this._bench.sessions.moveKernel(session.id, kernel.id, change);
-      if (refused !== null) {
-        const words = fill(trans.__('The kernel of {session} stays in its pod: {why}'), {
-          session: session.name,
-          why: refused
-        });
-        Notification.error(plain(words), { autoClose: 8000 });
+      if (refused) {
+        Notification.error(plain(staysWords(this.speech, session, refused, change)), { autoClose: 8000 });
       }
     });
   }

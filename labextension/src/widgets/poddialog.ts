@@ -2,13 +2,18 @@
 
 import { Widget } from '@lumino/widgets';
 
-import type { KernelRestart, SessionKernel } from '../api/types';
+import type { KernelRestart, Requirement, SessionKernel } from '../api/types';
+import { sizeLabel } from '../format/sizes';
 import type { Speech } from '../format/speech';
 
 type Field = keyof KernelRestart;
 
-/** The body; its value holds only what differs from the pod as it is. */
-export function podDialogBody(kernel: SessionKernel, speech: Speech): Widget & { getValue(): KernelRestart } {
+/** The body; its value holds only what differs from the pod as it is. `defaults` is what a pod has where nothing was asked. */
+export function podDialogBody(
+  kernel: SessionKernel,
+  defaults: Requirement,
+  speech: Speech
+): Widget & { getValue(): KernelRestart } {
   const { trans } = speech;
   const node = document.createElement('div');
   node.className = 'dra-PodDialog';
@@ -24,6 +29,7 @@ export function podDialogBody(kernel: SessionKernel, speech: Speech): Widget & {
     input.className = 'jp-mod-styled';
     input.name = field;
     input.value = kernel[field] ?? '';
+    input.placeholder = field === 'host_memory' ? sizeLabel(defaults.host_memory) : (defaults[field] ?? '');
     label.appendChild(input);
     node.appendChild(label);
     return [field, input];

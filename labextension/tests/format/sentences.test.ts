@@ -1,7 +1,7 @@
 /** Lines beside the numbered messages: figures of the planner, clocks, places, requests, money. */
 
 import { isFault } from '../../src/format/ends';
-import { moveWords } from '../../src/format/moves';
+import { moveWords, staysWords } from '../../src/format/moves';
 import { reasonLine } from '../../src/format/reasons';
 import { fieldWords, requirementLine } from '../../src/format/requirement';
 import { costWords, placeLabel, queueWords } from '../../src/format/sessions';
@@ -134,4 +134,13 @@ test('a kernel that is there, moved or not, waits for nothing', () => {
   expect(after('moving', 'moved')).toBeNull();
   expect(after('moving', 'not-moved', 'restarted')).toBeNull();
   expect(after('pod-lost', 'replaced')).toBeNull();
+});
+
+test('a kernel that stays in its pod says why: the image by name, all else in the cluster’s words', () => {
+  const words = (code: string, change: object): string =>
+    staysWords(ENGLISH, session('a'), { at: 0, event: 'not-moved', code, detail: 'Insufficient cpu' }, change);
+  expect(words('image', { image: 'nothing:1' })).toBe(
+    'The kernel of a stays in its pod: There is no image nothing:1. Check its name.'
+  );
+  expect(words('launch-timeout', { cpu: '200' })).toBe('The kernel of a stays in its pod: Insufficient cpu');
 });
