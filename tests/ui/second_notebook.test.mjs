@@ -54,6 +54,7 @@ test('all taken: join the own session, both notebooks on one device, the last on
   await place(page, '8 devices').waitFor();
   await panel.getByText('They share all of its memory; nothing keeps them apart.').waitFor();
   assert.equal(await panel.locator('.dra-Kernels > li').count(), 2);
+  await panel.getByRole('button', { name: /^Join your session train/ }).waitFor({ state: 'detached' });
   // Both have memory in the one bar, each in its own pattern.
   await panel.locator('.dra-Meter-piece.dra-mod-solid + .dra-Meter-piece.dra-mod-stripes').waitFor({ state: 'attached' });
   await picture(page, 'two-notebooks');

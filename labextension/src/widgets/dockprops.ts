@@ -1,6 +1,6 @@
 /** Turns a plan into what the dock shows: codes become words here, and nowhere else. */
 
-import type { Holder, Plan, Requirement, Session, TierList } from '../api/types';
+import type { Holder, Plan, Relaxation, Requirement, Session, TierList } from '../api/types';
 import { count, price } from '../format/numbers';
 import { changeWords, gainWords } from '../format/changes';
 import { holderWords, type NamedHolder } from '../format/holders';
@@ -108,9 +108,16 @@ function why(context: DockContext, plan: Plan): DockProps['why'] {
   return { title: fill(title, values), rows, total: devices };
 }
 
+/** It offers the target notebook a session that it is on already. */
+function isJoined({ sessions, target }: DockContext, { code, change }: Relaxation): boolean {
+  const session = code === 'join-session' ? sessions.find(item => item.id === change['session']) : undefined;
+  return target.kind === 'notebook' && (session?.kernels.some(kernel => kernel.notebook === target.path) ?? false);
+}
+
 function changes(context: DockContext, plan: Plan): DockProps['changes'] {
   const { speech, tierName } = context;
-  return sortChanges(plan.relaxations).map(relaxation => ({
+  const offered = plan.relaxations.filter(relaxation => !isJoined(context, relaxation));
+  return sortChanges(offered).map(relaxation => ({
     relaxation,
     text: changeWords(speech, relaxation, plan.requirement ?? {}, tierName),
     gain: gainWords(speech, relaxation)
