@@ -181,12 +181,7 @@ def _sees(entry: Mapping[str, Any]) -> str:
 
 
 def _why(entry: Mapping[str, Any]) -> str:
-    from ..sessions.endings import CODES, reason
+    from ..sessions.endings import reason_of_note
 
-    code = str(entry.get("code"))
-    words = reason(code).message if code in CODES else f"{code}."
-    if entry.get("detail"):
-        words += f" {entry['detail']}"
-    elif entry.get("exit_code"):
-        words += f" Exit code {entry['exit_code']}."
-    return words
+    found = reason_of_note(entry)
+    return f"{found.message} {found.detail}" if found.detail else found.message

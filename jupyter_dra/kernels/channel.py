@@ -12,6 +12,7 @@ from jupyter_client.blocking.client import BlockingKernelClient
 from ..errors import ClusterError, DRAError, SessionEnded
 from ..sessions.ports import KernelHandle
 from .held_kernel import HeldKernel
+from .unanswered import told_by_us
 
 READY_SECONDS = 60.0
 POLL_MILLISECONDS = 250
@@ -166,7 +167,13 @@ class _Run:
         if self._client.shell_channel.socket in ready:
             message = self._own("shell")
             if message is not None:
-                self._reply = message["content"]
+                self._answered(message["content"])
+
+    def _answered(self, reply: Message) -> None:
+        why = told_by_us(reply)
+        if why is not None:
+            raise SessionEnded(why.message, code=why.code, next_step=why.next_step)
+        self._reply = reply
 
     def _silent(self, now: float) -> None:
         """Ask why nothing comes: the kernel may be dead, or its answer was on a connection that broke."""
@@ -194,7 +201,7 @@ class _Run:
             return
         if message["msg_type"] == "status":
             self._idle = self._idle or message["content"]["execution_state"] == "idle"
-        else:
+        elif told_by_us(message["content"]) is None:
             self._told({"type": message["msg_type"], "content": message["content"]})
 
     def _asked(self) -> None:

@@ -16,6 +16,7 @@ from ..errors import DRAError, NotFoundError, SessionEnded
 from ..sessions.ports import KernelHandle, SessionEvent
 from .control import PodControl
 from .credentials import PodCredentials
+from .news import News
 from .relay import Relay
 
 log = logging.getLogger(__name__)
@@ -49,12 +50,14 @@ class HeldKernel:
         self._handle = handle
         self._ends: list[Callable[[], None]] = []
         self._following: asyncio.Task[None] | None = None
-        self._news = False
+        self._changes = False
+        self._news = News(self.relay)
 
     async def open(self) -> KernelConnectionInfo:
         """Open the endpoints and follow the session; returns the connection info for Jupyter."""
         await self.relay.open()
         self._point(self._handle)
+        self._news.begin(await self.service.get(self.session_id))
         self._ends = [self.service.subscribe(self._changed), self.service.before_close(self.close)]
         self._look_soon()  # it may have ended before we listened
         return self.relay.connection_info()
@@ -71,14 +74,14 @@ class HeldKernel:
         self._look_soon()
 
     def _look_soon(self) -> None:
-        self._news = True
+        self._changes = True
         if self._following is None:
             self._following = asyncio.ensure_future(self._follow())
 
     async def _follow(self) -> None:
         try:
-            while self._news:
-                self._news = False
+            while self._changes:
+                self._changes = False
                 try:
                     await self._look()
                 except NotFoundError:
@@ -90,6 +93,7 @@ class HeldKernel:
 
     async def _look(self) -> None:
         record = await self.service.get(self.session_id)
+        self._news.tell(record)
         pod = next((one.pod for one in record.kernels if one.id == self.kernel_id), None)
         if record.state == "ended" or pod is None:
             await self.close()  # nothing comes back to these endpoints, also while a dead kernel stays listed
@@ -116,12 +120,18 @@ class HeldKernel:
     async def ending(self) -> Mapping[str, Any] | None:
         """Why the kernel is dead (``code``, ``exit_code``, ``message``, ``final``); None while it is alive.
 
-        ``final``: the pod is gone or going, so it cannot be restarted in place.
+        ``final``: the pod is gone or going, so it cannot be restarted in place. ``telling``: clients are being told of
+        it, and would rather hear that than of a death without a reason.
         """
         try:
-            record = (await self.service.get(self.session_id)).as_dict()
+            found = await self.service.get(self.session_id)
         except NotFoundError:
             return {"code": "exited", "exit_code": None, "message": "The session is gone.", "final": True}
+        self._news.tell(found)
+        ending = self._ending_of(found.as_dict())
+        return None if ending is None else {**ending, "telling": self.relay.telling}
+
+    def _ending_of(self, record: Mapping[str, Any]) -> Mapping[str, Any] | None:
         if record["state"] in GONE_STATES:
             ended = record["ended"] or {}
             return {"code": "stopped", "exit_code": None, "message": None, **ended, "final": True}

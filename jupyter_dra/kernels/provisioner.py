@@ -361,7 +361,7 @@ class DRAProvisioner(KernelProvisionerBase):
         if not self._process:
             return 0
         ending = await self._ending()
-        if ending is None:
+        if ending is None or ending.get("telling"):
             return None
         if ending.get("final") and self._final is None:
             self._final = ending

@@ -20,6 +20,8 @@ from ..sessions.ports import Target
 from .credentials import CHANNELS, PodCredentials
 from .folders import PrivateFolder
 from .tls import CHUNK, Dialer, TLSStream
+from .unanswered import Header, Obituary, Unanswered, Writer
+from .zmtp import Messages
 
 CONNECTIONS_PER_CHANNEL = 64
 FIRST_PAUSE, LONGEST_PAUSE = 0.05, 2.0
@@ -27,15 +29,27 @@ FIRST_PAUSE, LONGEST_PAUSE = 0.05, 2.0
 # its output, and input() would ask nobody (a ROUTER drops what it cannot route).
 LISTENERS = ("iopub", "stdin")
 AWAITED = (*LISTENERS, "shell")
+TOLD = ("iopub", "shell")
 LISTENERS_SECONDS = 1.0
 SETTLE_SECONDS = 0.05
+AHEAD_SECONDS, TOLD_SECONDS = 3.0, 1.0
+VERDICT_SECONDS = 10.0
+"""How long clients that wait for an answer stay connected after the kernel's side broke, to be told why."""
 
 
 class _LocalSide(asyncio.Protocol):
-    """A local connection: keeps what arrives until it is joined to a pod's stream, then passes it on at once."""
+    """A local connection: keeps what arrives until it is joined to a pod's stream, then passes it on at once.
 
-    def __init__(self, accept: Callable[[_LocalSide], None]) -> None:
+    Both directions are followed where the kernel's death is to be told: ``unanswered`` of a shell, ``inward`` of both.
+    """
+
+    def __init__(self, channel: str, accept: Callable[[_LocalSide], None]) -> None:
         self._accept = accept
+        self.unanswered = Unanswered() if channel == "shell" else None
+        self._outward = Messages(self.unanswered.asked) if self.unanswered is not None else None
+        self.inward: Messages | None = None
+        if channel in TOLD:
+            self.inward = Messages(self.unanswered.answered if self.unanswered is not None else None)
         self._waiting = bytearray()
         self._stream: TLSStream | None = None
         self.over: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -47,11 +61,15 @@ class _LocalSide(asyncio.Protocol):
         self._accept(self)
 
     def data_received(self, data: bytes) -> None:
+        if self._outward is not None:
+            self._outward.feed(data)
         if self._stream is None:
             self._waiting += data
             if len(self._waiting) > CHUNK:
                 self.transport.pause_reading()
             return
+        if self.broken:
+            return  # nobody takes it; whoever waits for an answer is told
         try:
             self._stream.write(data)
         except OSError:
@@ -62,8 +80,38 @@ class _LocalSide(asyncio.Protocol):
         stream.write(bytes(self._waiting))
         self._waiting.clear()
         self._stream = stream
-        stream.join(self.transport)
+        stream.join(self if self.inward is not None else self.transport)
         self.transport.resume_reading()
+
+    @property
+    def broken(self) -> bool:
+        """Whether the pod's side is over."""
+        return self._stream is not None and self._stream.over.done()
+
+    def forget(self, request: Header) -> None:
+        """The request is answered."""
+        if self.unanswered is not None:
+            self.unanswered.requests.pop(str(request.get("msg_id")), None)
+
+    def write(self, data: bytes) -> None:
+        """What comes from the pod."""
+        if self.inward is not None:
+            self.inward.feed(data)
+        self.transport.write(data)
+
+    def insert(self, data: bytes) -> None:
+        """Whole messages of our own; dropped where the kernel's last one is not complete."""
+        if self.inward is not None and self.inward.between:
+            self.write(data)
+
+    def pause_reading(self) -> None:
+        self.transport.pause_reading()
+
+    def resume_reading(self) -> None:
+        self.transport.resume_reading()
+
+    def is_closing(self) -> bool:
+        return self.transport.is_closing()
 
     def pause_writing(self) -> None:
         if self._stream is not None:
@@ -99,7 +147,10 @@ class Relay:
         self._dialer: Dialer | None = None
         self._changed = asyncio.Event()
         self._tasks: dict[str, set[asyncio.Task[None]]] = {channel: set() for channel in CHANNELS}
-        self._joined: set[asyncio.Task[None]] = set()
+        self._joined: dict[asyncio.Task[None], tuple[str, _LocalSide]] = {}
+        self._verdict = asyncio.Event()
+        self._ahead: Obituary | None = None
+        self._told_at = float("-inf")
         self._leaving: set[asyncio.Task[None]] = set()
         self._missing = dict.fromkeys(AWAITED, 0)
         self.refused = 0
@@ -214,7 +265,7 @@ class Relay:
     # --- connections ----------------------------------------------------------------------------------------
 
     def _local(self, channel: str) -> _LocalSide:
-        return _LocalSide(lambda side: self._accept(channel, side))
+        return _LocalSide(channel, lambda side: self._accept(channel, side))
 
     def _accept(self, channel: str, local: _LocalSide) -> None:
         tasks = self._tasks[channel]
@@ -234,10 +285,12 @@ class Relay:
             if stream is None:
                 return
             self._missing[channel] = max(0, self._missing.get(channel, 0) - 1)
-            self._joined.add(task)
+            self._joined[task] = (channel, local)
             try:
                 local.join(stream)
                 await asyncio.wait([local.over, stream.over], return_when=asyncio.FIRST_COMPLETED)
+                if channel in TOLD and not local.over.done():
+                    await self._stay(channel, local)
             finally:
                 if channel in AWAITED and not local.over.done():
                     self._missing[channel] += 1  # the pod's side went; the client will come back
@@ -245,8 +298,109 @@ class Relay:
         except (asyncio.CancelledError, OSError):
             pass  # cut on purpose, or lost on the way
         finally:
-            self._joined.discard(task)
+            self._joined.pop(task, None)
             local.transport.close()
+
+    async def _stay(self, channel: str, local: _LocalSide) -> None:
+        """The pod's side broke while somebody waits for an answer: until it is told why, or the kernel is back."""
+        self._verdict.clear()
+        if self._ahead is not None:
+            self.announce(self._ahead, broken=True)
+        if not self.waiting:
+            return
+        back = asyncio.ensure_future(self._reachable(channel))
+        told = asyncio.ensure_future(self._told())
+        try:
+            await asyncio.wait(
+                {local.over, back, told}, timeout=VERDICT_SECONDS, return_when=asyncio.FIRST_COMPLETED
+            )
+        finally:
+            back.cancel()
+            told.cancel()
+            await asyncio.gather(back, told, return_exceptions=True)
+
+    async def _told(self) -> None:
+        await self._verdict.wait()
+
+    async def _reachable(self, channel: str) -> None:
+        """Return once the kernel can be connected to again, for all that stay."""
+        while True:
+            await asyncio.sleep(FIRST_PAUSE)
+            try:
+                if self._dialer is not None:
+                    (await self._dialer.open(channel)).close()
+                    self._verdict.set()
+                    return
+            except DRAError:
+                await asyncio.sleep(LISTENERS_SECONDS)
+
+    # --- what the kernel cannot say any more ------------------------------------------------------------------
+
+    def _sides(self, channel: str) -> list[_LocalSide]:
+        return [side for name, side in self._joined.values() if name == channel]
+
+    def _waiting(self, *, broken: bool = False) -> list[tuple[_LocalSide, Header]]:
+        """Execute requests without an answer, each with its connection; ``broken``: of those to a dead kernel."""
+        return [
+            (side, request)
+            for side in self._sides("shell")
+            if side.unanswered is not None and (side.broken or not broken)
+            for request in side.unanswered.requests.values()
+        ]
+
+    @property
+    def waiting(self) -> bool:
+        """Whether a client waits for the answer to an execute request."""
+        return bool(self._waiting())
+
+    def announce(self, why: Obituary, *, broken: bool = False) -> bool:
+        """Tell every client that waits for an answer why none will come; whether there was one.
+
+        Args:
+            broken: only those whose connection broke, or breaks in a moment, since the news may come before: the pod,
+                and perhaps the next kernel, goes on.
+        """
+        loop = asyncio.get_running_loop()
+        if broken and self._ahead is not why:
+            self._ahead = why
+            loop.call_later(AHEAD_SECONDS, self._late, why)
+        waiting, writer = self._waiting(broken=broken), self._writer()
+        if writer is None:
+            return False
+        for side, request in waiting:
+            for listener in self._sides("iopub"):
+                listener.insert(writer.published(request, why))
+            side.insert(writer.replied(request, why))
+            side.forget(request)
+        self._verdict.set()
+        if waiting:
+            self._told_at = loop.time()
+        return bool(waiting)
+
+    def _late(self, why: Obituary) -> None:
+        if self._ahead is why:
+            self._ahead = None
+
+    @property
+    def telling(self) -> bool:
+        """Whether clients were told of an end a moment ago, or will be in a moment."""
+        recent = asyncio.get_running_loop().time() - self._told_at < TOLD_SECONDS
+        return recent or (self._ahead is not None and self.waiting)
+
+    def remark(self, text: str) -> None:
+        """Words in the output of every cell that runs."""
+        writer = self._writer()
+        if writer is None:
+            return
+        for _, request in self._waiting():
+            for listener in self._sides("iopub"):
+                listener.insert(writer.said(request, text))
+
+    def _writer(self) -> Writer | None:
+        """None where the messages are encrypted between client and kernel."""
+        if self._dialer is None or self._dialer.credentials.curve:
+            return None
+        return Writer(self._dialer.credentials, self.kernel_id)
 
     async def _dial(self, channel: str, local: _LocalSide) -> TLSStream | None:
         """Connect to the current pod, patiently: the local side stays connected meanwhile."""

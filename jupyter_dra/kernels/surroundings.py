@@ -55,6 +55,8 @@ def look_around(manager: Any) -> Surroundings:
 def own_sessions(config: Any, context: str | None, kubeconfig: str | None) -> Sessions:
     """A session service for one kernel outside our server extension, configured by ``c.DRASettings``.
 
+    A lost pod is the end there: a program such as ``jupyter execute`` would go on without the variables it made.
+
     Args:
         context, kubeconfig: of the kernelspec; they win over the settings.
     """
@@ -68,5 +70,10 @@ def own_sessions(config: Any, context: str | None, kubeconfig: str | None) -> Se
         namespace=settings.namespace or None,
         setting=settings.context or None,
     )
-    values = {**settings.policy_values(), "tiers": tuple(settings.tiers), "volumes": volumes}
+    values = {
+        **settings.policy_values(),
+        "tiers": tuple(settings.tiers),
+        "volumes": volumes,
+        "replace_lost": False,
+    }
     return Sessions(where, policy=SessionPolicy(**values))

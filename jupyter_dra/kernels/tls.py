@@ -6,7 +6,7 @@ import asyncio
 import hashlib
 import json
 import ssl
-from typing import Any
+from typing import Any, Protocol
 
 from ..errors import ClusterError
 from ..sessions.ports import Target
@@ -16,6 +16,18 @@ from .pki import SERVER_NAME
 CHUNK = 1 << 18
 HELLO_SECONDS = 90.0  # podside waits up to 60 s for a starting kernel's socket
 HANDSHAKE_SECONDS = 15.0
+
+
+class Sink(Protocol):
+    """Where a joined stream goes: a local transport, or what stands in front of one."""
+
+    def write(self, data: bytes) -> None: ...
+
+    def pause_reading(self) -> None: ...
+
+    def resume_reading(self) -> None: ...
+
+    def is_closing(self) -> bool: ...
 
 
 class TLSStream(asyncio.Protocol):
@@ -39,7 +51,7 @@ class TLSStream(asyncio.Protocol):
         self._open = asyncio.Event()
         self._open.set()
         self._error: Exception | None = None
-        self._sink: asyncio.Transport | None = None
+        self._sink: Sink | None = None
         self._held = False
         self.over: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._feeding: asyncio.Task[None] | None = None
@@ -131,7 +143,7 @@ class TLSStream(asyncio.Protocol):
         ):
             self._transport.resume_reading()
 
-    def join(self, sink: asyncio.Transport) -> None:
+    def join(self, sink: Sink) -> None:
         """From now on everything received goes to ``sink``; neither side is read faster than the other writes."""
         self._sink = sink
         if self._plain:

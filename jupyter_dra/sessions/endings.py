@@ -105,6 +105,14 @@ def reason(code: str, *, detail: str | None = None, exit_code: int | None = None
     return Reason(code, _in_full(code, message, exit_code, params), next_step, exit_code, shown, values)
 
 
+def reason_of_note(entry: Mapping[str, Any]) -> Reason:
+    """The reason that a line of a session's history gives."""
+    code = str(entry.get("code"))
+    facts = {name: entry[name] for name in ("signal", "host_memory") if entry.get(name)}
+    known = code if code in _WORDS else "crashed"
+    return reason(known, detail=entry.get("detail"), exit_code=entry.get("exit_code"), **facts)
+
+
 def _in_full(code: str, message: str, exit_code: int | None, params: Mapping[str, Any]) -> str:
     """The sentence with what is known about this very case."""
     if code == "out-of-memory" and params.get("host_memory"):

@@ -42,6 +42,7 @@ class SessionPolicy:
         run_folder: size of the memory-backed folder (sockets, session.json); counts against host memory.
         transport: auto, direct or port-forward.
         run_as_user, run_as_group: numeric ids of the kernel; those of the Jupyter images.
+        replace_lost: start a kernel whose pod is lost anew in another pod; else its session ends.
         allow_sharing: whether users may let other users of the namespace join their sessions.
         allow_claims, allow_where, allow_tolerate, allow_config: whether users may name claims or manifests, write
             CEL, tolerate taints, pass driver configuration.
@@ -87,6 +88,7 @@ class SessionPolicy:
     tiers: tuple[Mapping[str, Any], ...] = ()
     history_seconds: int = 24 * HOUR
     keep_on_stop: bool = False
+    replace_lost: bool = True
     pod_runtime: str = "jupyter_dra.kernels:KernelPods"
     kernel_channel: str = "jupyter_dra.kernels.channel:open_channel"
 

@@ -58,7 +58,7 @@ def successor_of_lost(ctx: Context, session: LiveSession, lost: LiveKernel) -> L
 
 
 def _replaceable(ctx: Context, session: LiveSession, lost: LiveKernel, why: Reason) -> bool:
-    if why.code not in LOST or session.adopted or not lost.connected.is_set():
+    if not ctx.policy.replace_lost or why.code not in LOST or session.adopted or not lost.connected.is_set():
         return False
     if session.template is not None and len(session.placed) > 1:
         return False  # the others hold the claim that was made for the lost pod, and lose it with that

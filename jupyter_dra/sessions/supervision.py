@@ -5,11 +5,12 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
 from ..errors import DRAError, one_line
-from .endings import CODES, Reason, reason
+from .endings import CODES, Reason, reason, reason_of_note
 from .foreign import foreign_devices
 from .launch import Failed, dial, look
 from .leasing import UNKNOWN
@@ -169,13 +170,11 @@ class _Follower:
                 self._note("restarted", reason=params.get("reason"))
             self._state("starting" if event.kind == "started" else "idle")
         elif event.kind == "died":
-            code = str(params.get("code"))
-            self.death = reason(code if code in CODES else "crashed", exit_code=params.get("exit_code"))
-            if params.get("signal"):
-                self.death = reason(self.death.code, exit_code=self.death.exit_code, signal=params["signal"])
+            noted = self._death(params)
+            self.death = reason_of_note(noted)
             self.dead_at = time.monotonic()
             if not params.get("requested"):
-                self._note("died", code=self.death.code, exit_code=self.death.exit_code)
+                self._note("died", **noted)
             self._state("dead")
             self.session.touch()
         elif event.kind == "usage":
@@ -186,6 +185,18 @@ class _Follower:
             self.told = reason(code if code in CODES else "exited", detail=str(detail) if detail else None)
             self.told_at = time.monotonic()
             self.session.touch()
+
+    def _death(self, params: Mapping[str, Any]) -> dict[str, Any]:
+        """What podside says of its kernel's death, as the history keeps it."""
+        told = str(params.get("code"))
+        code = told if told in CODES else "crashed"
+        noted = {"code": code, "exit_code": params.get("exit_code")}
+        if params.get("signal"):
+            noted["signal"] = params["signal"]
+        if code == "out-of-memory":
+            wish = self.session.requirement.host_memory
+            noted["host_memory"] = self.kernel.host_memory or wish or self.ctx.policy.host_memory
+        return noted
 
     def _note(self, event: str, **params: Any) -> None:
         self.session.note(event, self.kernel, **params)

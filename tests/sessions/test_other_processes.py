@@ -196,3 +196,13 @@ def test_a_session_that_could_not_be_taken_over_is_shown_as_the_cluster_has_it(
 
     place.cluster.wait(gone, deadline=10)
     place.cluster.wait(lambda: again.loop.call(again.list()) == [], deadline=10)
+
+
+def test_a_command_that_looks_in_for_a_moment_is_no_takeover_in_the_history(place: Place) -> None:
+    server, shell = place.service(keep_on_stop=True), place.service(keep_on_stop=True)
+    session_id = launched(server)
+    shell.loop.call(shell.extend(session_id, extend_seconds=60))
+    shell.loop.call(shell.restart_kernel(session_id))
+    shell.close(keep=True)
+    events = [one["event"] for one in server.loop.call(server.get(session_id)).history]
+    assert "reattached" not in events
