@@ -11,6 +11,7 @@ from ..claims import Requirement, labels, parse_duration
 from ..errors import DRAError, QuantityError
 from ..model import Quantity
 from ..planner import Inventory
+from ..planner.tiers import read_counts
 from .chart import Chart
 from .findings import Finding
 from .leftovers import left_behind
@@ -272,8 +273,8 @@ def _unreadable_json(key: str, value: str) -> str | None:
     except DRAError as error:
         return error.message
     counts = content.get("counts")
-    if counts is not None and not (isinstance(counts, list) and all(isinstance(n, int) for n in counts)):
-        return "counts should be a list of numbers."
+    if counts is not None and read_counts(counts) is None:
+        return "counts should be a list of numbers, a smallest and largest number, or all."
     return None
 
 

@@ -43,7 +43,11 @@ def charges(claims: Sequence[ResourceClaim]) -> dict[str, int]:
 
 
 def refusal(
-    inventory: Inventory, charged: Mapping[str, int], namespace: str, limits: Json | None
+    inventory: Inventory,
+    charged: Mapping[str, int],
+    namespace: str,
+    limits: Json | None,
+    count: dict[str, Any] | None = None,
 ) -> Launch | None:
     """Why the launch is not allowed, as the contract's ``launch`` object; None where nothing forbids it.
 
@@ -52,7 +56,10 @@ def refusal(
         limits: what the server knows of the user, all parts optional:
             ``{"policy": {"allowed": false, "code": "policy", "message": …, "params": {…}}, "devices": {"limit": 2,
             "held": 2, "names": […]}, "counts": [1, 2, 4]}``.
+        count: what :func:`offered_counts.count_refusal` says of the number of devices.
     """
+    if count is not None:
+        return _no("policy", count)
     limits = limits or {}
     policy = limits.get("policy") or {}
     if policy and policy.get("allowed") is False:

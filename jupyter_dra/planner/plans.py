@@ -11,6 +11,7 @@ from jupyter_dra.errors import BudgetExceeded
 from jupyter_dra.planner.findings import too_costly
 from jupyter_dra.planner.holders import foremost, sum_holders
 from jupyter_dra.planner.judge import Judgement, judge
+from jupyter_dra.planner.offered_counts import count_refusal
 from jupyter_dra.planner.permission import charges, refusal
 from jupyter_dra.planner.placement import list_nodes
 from jupyter_dra.planner.reasons import why_not
@@ -147,7 +148,8 @@ def _answer(inventory: Inventory, wish: Wish, question: _Question) -> Plan:
     changes = relaxations(inventory, wish, judgement, reasons.lines, namespace, tiers) if full else []
     charged = charges(wish.typed)
     launch: dict[str, Any] = {"can": _LAUNCH.get(judgement.verdict, "no"), "code": None, "params": {}}
-    forbidden = refusal(inventory, charged, namespace, question.limits)
+    count = count_refusal(inventory, wish.requirement, tiers)
+    forbidden = refusal(inventory, charged, namespace, question.limits, count)
     if forbidden is not None and judgement.verdict not in ("invalid", "impossible"):
         launch = forbidden
     return Plan(

@@ -19,7 +19,7 @@ from jupyter_dra.planner.stock import Stock, stock_of
 if TYPE_CHECKING:
     from jupyter_dra.planner.inventory import Inventory
 
-__all__ = ["list_tiers", "offer", "tier_kinds", "tier_words"]
+__all__ = ["list_tiers", "offer", "read_counts", "tier_kinds", "tier_words"]
 
 Json = Mapping[str, Any]
 _RANK = {"gpu": 0, "part": 1, "tpu": 2, "nic": 3, "cpu": 4, "other": 5}
@@ -266,7 +266,7 @@ def _words(inventory: Inventory, class_name: str, tier: Json | None) -> dict[str
         "limits": {
             "lease_seconds": _seconds(limits.get("lease")),
             "idle_seconds": _seconds(limits.get("idle")),
-            "counts": _counts(limits.get("counts")),
+            "counts": read_counts(limits.get("counts")),
         },
         "groups": list(groups),
     }
@@ -310,7 +310,7 @@ def _seconds(value: object) -> int | None:
         return None
 
 
-def _counts(value: object) -> list[int] | str | None:
+def read_counts(value: object) -> list[int] | str | None:
     """Allowed numbers of devices: a list, ``{"min", "max"}``, or ``"all"`` of a node; None where not limited."""
     if value == "all":
         return "all"

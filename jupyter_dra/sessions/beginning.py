@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..claims import Requirement, build_claim
 from ..errors import ConflictError, DRAError, InputError, RefusedError
+from ..planner.offered_counts import count_refusal
 from .limits import admitted
 from .live import LiveKernel, LiveSession, Made
 from .making import Context, new_id
@@ -159,6 +160,8 @@ async def check(ctx: Context, session: LiveSession, *, wait: float | None) -> No
         session.predicted = frozenset((d["driver"], d["pool"], d["device"]) for d in places)
         if plan["verdict"] == "busy":
             session.set_state("waiting")
+    else:
+        await _check_count(ctx, wish)
     session.prices = await _prices(ctx, wish, plan)
     if isinstance(wish.claim, str):
         if session.template is None:
@@ -171,6 +174,18 @@ async def check(ctx: Context, session: LiveSession, *, wait: float | None) -> No
         session.claim_name = session.id
         session.claim = Made("ResourceClaim", session.id, secrets.token_hex(16))
     session.done("checked", verdict=plan["verdict"] if plan else None)
+
+
+async def _check_count(ctx: Context, wish: Requirement) -> None:
+    """What the plan says of the number of devices, for those who may not look at devices."""
+    if not ctx.inventory.rights.get("read_classes"):
+        return
+    tiers = ctx.inventory.tiers
+    given = await ctx.inventory.ask(lambda inventory: count_refusal(inventory, wish, tiers))
+    if given is not None:
+        raise RefusedError(
+            given["message"], code="policy", path=given["path"], next_step=given["next"], params=given
+        )
 
 
 async def _prices(ctx: Context, wish: Requirement, plan: Mapping[str, Any] | None) -> Prices:
@@ -201,7 +216,13 @@ def judge(plan: Mapping[str, Any], *, wait: float | None, force: bool) -> None:
     if launch.get("can") == "no" and code in ("limit", "quota", "policy"):
         given = launch.get("params") or {}
         text = given.get("message") or _refusal(code, given)
-        raise RefusedError(text, code=code, next_step="Ask for less.", params={**given, **params})
+        raise RefusedError(
+            text,
+            code=code,
+            path=given.get("path"),
+            next_step=given.get("next") or "Ask for less.",
+            params={**given, **params},
+        )
     if force:
         return
     if verdict == "impossible":

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from jupyter_dra.planner import Inventory
@@ -274,3 +276,35 @@ def test_the_assistant_offers_the_attributes_that_exist() -> None:
     texts = {entry["text"]: entry for entry in lab().assist("")["suggestions"]}
     assert "Hopper" in texts['device.attributes["gpu.nvidia.com"].architecture']["values"]
     assert 'device.capacity["gpu.nvidia.com"].memory' in texts
+
+
+@pytest.mark.parametrize(
+    ("wish", "path", "asked", "step"),
+    [
+        ({"tier": "large", "count": 5}, "count", 5, "Ask for 1 to 4."),
+        (
+            {"tier": "any", "or_else": [{"tier": "large", "count": 8}]},
+            "or_else[0].count",
+            8,
+            "Ask for 1 to 4.",
+        ),
+        ({"tier": "pair"}, "count", 1, "Ask for 2 or 4."),
+        ({"tier": "node", "count": 2}, "count", 2, "Ask for all devices of a node."),
+        ({"tier": "own", "count": 3}, "count", 3, "Ask for 1 or 2."),
+    ],
+    ids=str,
+)
+def test_a_number_that_a_tier_is_not_offered_in_is_refused_with_what_is(
+    wish: dict[str, Any], path: str, asked: int, step: str
+) -> None:
+    offered = {"large": '{"min": 1, "max": 4}', "pair": "[2, 4]", "node": '"all"'}
+    classes = [
+        device_class(name, NVIDIA_CLASS, limits=f'{{"counts": {counts}}}') for name, counts in offered.items()
+    ]
+    devices = slice_of("n1", [h100(f"gpu-{number}") for number in range(8)])
+    inventory = Inventory.from_objects([*classes, device_class("any", NVIDIA_CLASS), devices])
+    own = {"name": "own", "device_class": "any", "limits": {"counts": [1, 2]}}
+    launch = inventory.plan(wish, tiers=[own]).launch
+    assert (launch["can"], launch["code"]) == ("no", "policy")
+    assert (launch["params"]["path"], launch["params"]["asked"]) == (path, asked)
+    assert launch["params"]["next"] == step

@@ -253,3 +253,34 @@ def test_an_ended_session_and_its_reason_are_shown_by_the_next_process(place: Pl
     assert shown(second, session_id)["state"] == "ended"
     second.loop.call(second.forget(session_id))
     assert second.loop.call(second.list(ended=True)) == []
+
+
+@pytest.mark.parametrize("sees", [True, False], ids=["sees devices", "sees classes only"])
+def test_a_number_that_the_tier_is_not_offered_in_is_refused_before_anything_is_made(
+    place: Place, sees: bool
+) -> None:
+    path = "/apis/resource.k8s.io/v1/deviceclasses"
+    tier = {
+        "apiVersion": "resource.k8s.io/v1",
+        "kind": "DeviceClass",
+        "metadata": {
+            "name": place.namespace,
+            "annotations": {"jupyter-dra.dev/limits": '{"counts": [2]}'},
+        },
+        "spec": {"selectors": [{"cel": {"expression": "device.driver == 'gpu.nvidia.com'"}}]},
+    }
+    assert place.cluster.request("POST", path, tier)["kind"] == "DeviceClass"
+    try:
+        service = place.service()
+        context = service._opening.current
+        assert context is not None
+        service.loop.call(service.inventory())
+        context.inventory.rights = {**context.inventory.rights, "read_slices": sees}
+        with pytest.raises(RefusedError) as caught:
+            service.loop.call(service.launch({"tier": place.namespace}))
+        error = caught.value
+        assert (error.code, error.path, error.next_step) == ("policy", "count", "Ask for 2.")
+        assert error.message == f"1 device of {place.namespace} is not offered."
+        assert place.empty()
+    finally:
+        place.cluster.request("DELETE", f"{path}/{place.namespace}")
