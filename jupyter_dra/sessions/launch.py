@@ -24,6 +24,8 @@ _DIAL_FIRST, _DIAL_MOST = 0.01, 0.5
 _PLAN_PAUSE = 1.0
 SCHEDULER = "scheduler"
 """Code of a reason to wait where nothing could be planned: the message is the scheduler's."""
+AUTOSCALER = "autoscaler"
+"""Code of what a cluster autoscaler says of a pod that waits: it starts a node, or why it starts none."""
 _UNSEEN = 5.0
 _LOOK_PAUSE = 5.0
 _VANISHED = 15.0
@@ -258,13 +260,15 @@ async def _explain_wait(
         _refuse_hopeless(verdict, now)
     taken = verdict is not None and verdict["verdict"] in ("busy", "unknown")
     unplanned = verdict is None and now.waiting_text is not None
-    if not taken and not unplanned and queue is None:
+    if not taken and not unplanned and queue is None and now.scaling is None:
         return
     reasons: tuple[Mapping[str, Any], ...] = ()
     if verdict is not None and taken:
         reasons = tuple(verdict["reasons"])
     elif unplanned:
         reasons = ({"code": SCHEDULER, "devices": 0, "params": {}, "message": now.waiting_text},)
+    if now.scaling is not None:
+        reasons += ({"code": AUTOSCALER, "devices": 0, "params": {}, "message": now.scaling},)
     change = ctx.inventory.next_change(verdict) if verdict is not None and taken else None
     since = session.wait.since if session.wait else ctx.clock()
     wait = Wait(since, session.wait_until, reasons, change, queue)

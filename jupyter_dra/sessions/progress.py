@@ -16,7 +16,11 @@ Labels = Callable[[str, str, str], tuple[str | None, Mapping[str, Any]]]
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """What is true now; ``failure`` ends the launch."""
+    """What is true now; ``failure`` ends the launch.
+
+    Attributes:
+        no_scale_up: why a cluster autoscaler starts no node, in its own text. scaling: what it does, in words.
+    """
 
     allocated: bool = False
     scheduled: bool = False
@@ -26,6 +30,7 @@ class Progress:
     failure: Reason | None = None
     waiting_text: str | None = None
     no_scale_up: str | None = None
+    scaling: str | None = None
     gate: Gate | None = None
     node_ready: bool = True
     params: Mapping[str, Any] = field(default_factory=dict)
@@ -66,12 +71,13 @@ def progress(
     failure = reason_of_pod(pod) or hopeless_start(pod, events)
     if failure is None and pod["metadata"].get("deletionTimestamp"):
         failure = reason("pod-deleted")
-    waiting_text = no_scale_up = None
+    waiting_text = no_scale_up = scaling = None
     for event in events:
         failure = failure or hopeless_event(event)
         if event.get("reason") in _SCALING:
             told = _SCALING[event["reason"]]
             no_scale_up = str(event.get("message") or "")[:1000] if told else None
+            scaling = _scaling(event)
         if event.get("reason") in ("FailedScheduling", "FailedMount", "FailedPrepareDynamicResources"):
             waiting_text = str(event.get("message") or "")[:1000]
     states = status.get("containerStatuses") or [{}]
@@ -86,6 +92,7 @@ def progress(
         failure=_of_device(failure, devices, node),
         waiting_text=waiting_text,
         no_scale_up=no_scale_up,
+        scaling=scaling,
         gate=gate_of(pod, events),
         node_ready=not (running and _says_no(status, "Ready")),
     )
@@ -93,6 +100,14 @@ def progress(
 
 _SCALING = {"TriggeredScaleUp": False, "NotTriggerScaleUp": True, "FailedScaleUp": True}
 """Events of a cluster autoscaler, and whether they say that no node will come; the last one counts."""
+
+
+def _scaling(event: Mapping[str, Any]) -> str:
+    """``A node is being started for this: gpu-pool 0->1 (max: 2).``"""
+    words = "No node is started for this" if _SCALING[event["reason"]] else "A node is being started for this"
+    text = str(event.get("message") or "").removeprefix("pod triggered scale-up:")
+    text = text.removeprefix("pod didn't trigger scale-up:").strip().rstrip(".")[:300]
+    return f"{words}: {text}." if text else f"{words}."
 
 
 def _of_device(failure: Reason | None, devices: tuple[DeviceRecord, ...], node: str | None) -> Reason | None:

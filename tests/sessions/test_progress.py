@@ -75,17 +75,69 @@ def test_what_was_given_is_told_by_request_with_choice_share_and_the_drivers_wor
 
 
 @pytest.mark.parametrize(
-    ("told", "hopeless"),
+    ("told", "hopeless", "words"),
     [
-        ([], None),
-        ([event("TriggeredScaleUp", "gpu-pool 0->1")], None),
-        ([event("NotTriggerScaleUp", "max size reached")], "max size reached"),
-        ([event("TriggeredScaleUp", "0->1"), event("FailedScaleUp", "quota exceeded")], "quota exceeded"),
-        ([event("FailedScaleUp", "quota exceeded"), event("TriggeredScaleUp", "0->1")], None),
+        ([], None, None),
+        (
+            [event("TriggeredScaleUp", "pod triggered scale-up: [{gpu-pool 0->1 (max: 2)}]")],
+            None,
+            "A node is being started for this: [{gpu-pool 0->1 (max: 2)}].",
+        ),
+        (
+            [event("NotTriggerScaleUp", "max size reached")],
+            "max size reached",
+            "No node is started for this: max size reached.",
+        ),
+        (
+            [event("TriggeredScaleUp", "0->1"), event("FailedScaleUp", "quota exceeded")],
+            "quota exceeded",
+            "No node is started for this: quota exceeded.",
+        ),
+        (
+            [event("FailedScaleUp", "quota exceeded"), event("TriggeredScaleUp", "0->1")],
+            None,
+            "A node is being started for this: 0->1.",
+        ),
     ],
 )
-def test_the_last_word_of_the_autoscaler_counts(told: list[dict[str, Any]], hopeless: str | None) -> None:
-    assert progress(PENDING, claim(), told).no_scale_up == hopeless
+def test_the_last_word_of_the_autoscaler_counts(
+    told: list[dict[str, Any]], hopeless: str | None, words: str | None
+) -> None:
+    found = progress(PENDING, claim(), told)
+    assert (found.no_scale_up, found.scaling) == (hopeless, words)
+
+
+def test_what_the_autoscaler_does_stands_among_the_reasons_of_a_wait_that_goes_on(place: Place) -> None:
+    service = place.service()
+    held = service.loop.call(service.launch({**H100, "count": 8}))
+    service.loop.call(service.ready(held.id), 60)
+    waiting = service.loop.call(service.launch(H100, wait=600)).id
+    pod = place.cluster.wait(lambda: place.cluster.get("pods", f"{waiting}-0", place.namespace))
+
+    def last_reason() -> Any:
+        wait = service.loop.call(service.get(waiting)).wait
+        return wait and wait.reasons[-1]
+
+    assert place.cluster.wait(last_reason)["code"] == "taken"
+    say(place, pod, "NotTriggerScaleUp", "1 max node group size reached")
+    told = place.cluster.wait(lambda: last_reason()["code"] == "autoscaler" and last_reason())
+    assert told["message"] == "No node is started for this: 1 max node group size reached."
+    assert service.loop.call(service.get(waiting)).state == "waiting", "the device may become free"
+
+
+def say(place: Place, pod: dict[str, Any], reason: str, message: str) -> None:
+    """An event about a pod, as a cluster autoscaler writes it."""
+    about = {"kind": "Pod", "namespace": place.namespace, **pod["metadata"]}
+    body = {
+        "apiVersion": "v1",
+        "kind": "Event",
+        "metadata": {"name": "autoscaler", "namespace": place.namespace},
+        "involvedObject": {name: about[name] for name in ("kind", "namespace", "name", "uid")},
+        "reason": reason,
+        "message": message,
+        "type": "Normal",
+    }
+    place.cluster.request("POST", f"/api/v1/namespaces/{place.namespace}/events", body)
 
 
 def device(name: str, **facts: Any) -> DeviceRecord:
@@ -121,21 +173,7 @@ def test_a_tier_whose_nodes_cannot_be_started_ends_the_wait_with_the_autoscalers
         record = service.loop.call(service.launch({"tier": "far"}, wait=600))
         pod = place.cluster.wait(lambda: place.cluster.get("pods", f"{record.id}-0", place.namespace))
         assert service.loop.call(service.get(record.id)).state in ("waiting", "starting"), "a node may come"
-        body = {
-            "apiVersion": "v1",
-            "kind": "Event",
-            "metadata": {"name": "no-node", "namespace": place.namespace},
-            "involvedObject": {
-                "kind": "Pod",
-                "namespace": place.namespace,
-                "name": f"{record.id}-0",
-                "uid": pod["metadata"]["uid"],
-            },
-            "reason": "NotTriggerScaleUp",
-            "message": "pod didn't trigger scale-up: 1 max node group size reached",
-            "type": "Normal",
-        }
-        place.cluster.request("POST", f"/api/v1/namespaces/{place.namespace}/events", body)
+        say(place, pod, "NotTriggerScaleUp", "pod didn't trigger scale-up: 1 max node group size reached")
         ended = end_of(service, record.id)
         assert ended.code == "impossible"
         assert "max node group size reached" in ended.message

@@ -698,6 +698,8 @@ export interface components {
       readonly device_kind: components['schemas']['DeviceKind'] | null;
       /** @description the published name of a fixed part: 2g.10gb */
       readonly profile: string | null;
+      /** @description who else is on its card, in GET answers for running sessions: of a part how many others are in use, of a share what all sessions on it were given; null for whole devices and where claims are not all visible */
+      readonly neighbours?: components['schemas']['Neighbours'] | null;
       /** @description of a part: its first and last place on the card, where the driver numbers them */
       readonly slots: readonly number[] | null;
       readonly memory_published: string | null;
@@ -735,6 +737,17 @@ export interface components {
       readonly seconds: number | null;
       readonly params: components['schemas']['Params'];
     };
+    readonly Neighbours: {
+      readonly parts?: number;
+      /** @description this session's own included */
+      readonly shares?: number;
+      readonly given?: {
+        readonly [key: string]: string;
+      };
+      readonly total?: {
+        readonly [key: string]: string;
+      };
+    };
     readonly HistoryEntry: {
       /** @description seconds since 1970 */
       readonly at: number;
@@ -750,7 +763,7 @@ export interface components {
     readonly Wait: {
       readonly since: string;
       readonly until: string | null;
-      /** @description as in a plan; code scheduler with the scheduler's own words where nothing could be planned */
+      /** @description as in a plan; code scheduler with the scheduler's own words where nothing could be planned, code autoscaler with what a cluster autoscaler does */
       readonly reasons: readonly components['schemas']['Reason'][];
       readonly next_change: {
         readonly code: string;
@@ -956,6 +969,7 @@ export type Cost = components['schemas']['Cost'];
 export type SessionDevice = components['schemas']['SessionDevice'];
 export type SessionKernel = components['schemas']['SessionKernel'];
 export type Step = components['schemas']['Step'];
+export type Neighbours = components['schemas']['Neighbours'];
 export type HistoryEntry = components['schemas']['HistoryEntry'];
 export type Wait = components['schemas']['Wait'];
 export type Lease = components['schemas']['Lease'];
