@@ -349,6 +349,24 @@ class Board:
         answer: Awaitable[Any] = self.sessions.loop.wrap(feed.ask(question))
         return await answer
 
+    async def add_neighbours(self, sessions: list[dict[str, Any]]) -> None:
+        """Say of the devices of running sessions who else is on their cards, where the inventory knows."""
+        devices = [
+            device for session in sessions if session["state"] == "running" for device in session["devices"]
+        ]
+        places = {(device["driver"], device["pool"], device["device"]) for device in devices}
+        if not places:
+            return
+        from ..planner.neighbours import neighbours
+
+        try:
+            found = await self.ask(lambda inventory: neighbours(inventory, places))
+        except DRAError as error:
+            log.info("Who else is on a card is not known: %s", error)
+            return
+        for device in devices:
+            device["neighbours"] = found.get((device["driver"], device["pool"], device["device"]))
+
     async def revision(self) -> tuple[int, dict[str, Any]]:
         """The inventory's revision and what is visible of it."""
         feed = await self.sessions.inventory()

@@ -221,3 +221,28 @@ async def test_the_next_launch_tells_how_long_its_image_took_the_last_time(fetch
         await until(fetch, begun["id"], "ended")
     assert told[0] is None
     assert isinstance(told[1], float)
+
+
+async def test_the_session_of_a_part_is_told_how_many_other_parts_of_its_card_are_in_use(
+    fetch: Fetch,
+) -> None:
+    wish = {"tier": "gpu-slice", "share": {"profile": "1g.5gb"}}
+    ids = []
+    for name in ("first", "second"):
+        ids.append((await fetch("POST", "sessions", body={"requirement": wish, "name": name})).json["id"])
+    for one in ids:
+        await until(fetch, one, "running")
+    records = [(await fetch("GET", f"sessions/{one}")).json for one in ids]
+    cards = [record["devices"][0]["device"].rpartition("-mig-")[0] for record in records]
+    together = 1 if cards[0] == cards[1] else 0
+    assert [record["devices"][0]["neighbours"] for record in records] == [{"parts": together}] * 2
+    assert all(record["devices"][0]["slots"] for record in records)
+    for one in ids:
+        await fetch("DELETE", f"sessions/{one}")
+        await until_ended(fetch, one)
+
+
+async def until_ended(fetch: Fetch, session_id: str) -> None:
+    async with asyncio.timeout(30):
+        while (await fetch("GET", f"sessions/{session_id}")).json["state"] != "ended":
+            await asyncio.sleep(0.05)

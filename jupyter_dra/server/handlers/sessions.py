@@ -19,6 +19,7 @@ class SessionsHandler(DRAHandler):
     async def get(self) -> None:
         records = await self.board.sessions.list(ended=True)
         shown = [self.board.attachments.shown(record.as_dict()) for record in records]
+        await self.board.add_neighbours(shown)
         context = await self.board.sessions.context()
         self.send({"kind": "SessionList", "version": 1, "context": context, "sessions": shown})
 
@@ -46,7 +47,9 @@ class SessionHandler(DRAHandler):
 
     @route
     async def get(self, session_id: str) -> None:
-        self.send(self.board.attachments.shown((await self.board.sessions.get(session_id)).as_dict()))
+        shown = self.board.attachments.shown((await self.board.sessions.get(session_id)).as_dict())
+        await self.board.add_neighbours([shown])
+        self.send(shown)
 
     @route
     async def patch(self, session_id: str) -> None:

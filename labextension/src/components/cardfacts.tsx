@@ -4,7 +4,7 @@ import type { ReactElement } from 'react';
 
 import type { Session } from '../api/types';
 import type { Card, CardDevice } from '../model/card';
-import { askedWords, predictionWords, sharingWords } from '../format/sessions';
+import { askedWords, neighbourWords, predictionWords, sharingWords } from '../format/sessions';
 import type { Speech } from '../format/speech';
 import { fill } from '../format/text';
 import { Icon } from './icons';
@@ -147,6 +147,9 @@ export function factsOf(speech: Speech, card: Card, session: Session | null): Fa
   if (session) {
     add(trans.__('Sharing'), sharingWords(speech, session), true);
     add(trans.__('You asked for'), askedWords(speech, session), true);
+    if (card.devices.length === 1) {
+      add(first?.shared ? trans.__('Whole card') : trans.__('Neighbours'), neighbourWords(speech, session.devices[0]));
+    }
   }
   if (card.devices.length === 1 && first) {
     list.push(...deviceFacts(speech, first));

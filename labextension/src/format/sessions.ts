@@ -4,7 +4,7 @@ import type { Session, SessionDevice, Wait } from '../api/types';
 import type { Place } from '../model/place';
 import { clock, duration, runningClock } from './durations';
 import { decimal, soFar } from './numbers';
-import { parseSize, sizeLabel } from './sizes';
+import { parseSize, sizeLabel, usedOf, wireBytes } from './sizes';
 import type { Speech } from './speech';
 import { fill, plain } from './text';
 
@@ -60,6 +60,26 @@ export function askedWords(speech: Speech, session: Session): string | null {
     return null;
   }
   return fill(speech.trans.__('{asked}, got {given}'), { asked: sizeLabel(asked), given: sizeLabel(given) });
+}
+
+/** "1 other part in use", "31 of 45 GiB given out to 4 sessions"; null where it is not known or nobody can be. */
+export function neighbourWords(speech: Speech, device: SessionDevice | undefined): string | null {
+  const { trans } = speech;
+  const around = device?.neighbours;
+  if (around?.parts !== undefined) {
+    const n = around.parts;
+    return n
+      ? fill(trans._n('{n} other part in use', '{n} other parts in use', n), { n })
+      : trans.__('no other part in use');
+  }
+  const memory = (amounts: Readonly<Record<string, string>> | undefined): number | null =>
+    wireBytes(Object.entries(amounts ?? {}).find(([name]) => name.split('/').pop() === 'memory')?.[1]);
+  const [given, total, n] = [memory(around?.given), memory(around?.total), around?.shares ?? 0];
+  if (given === null || !total || !n) {
+    return null;
+  }
+  const template = trans._n('{used} given out to {n} session', '{used} given out to {n} sessions', n);
+  return fill(template, { used: usedOf(speech, given, total), n });
 }
 
 /** "gpu-3, as predicted"; null where nothing was. */

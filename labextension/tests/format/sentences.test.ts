@@ -1,10 +1,11 @@
 /** Lines beside the numbered messages: figures of the planner, clocks, places, requests, money. */
 
+import type { Neighbours } from '../../src/api/types';
 import { isFault } from '../../src/format/ends';
 import { moveWords, staysWords } from '../../src/format/moves';
 import { reasonLine } from '../../src/format/reasons';
 import { fieldWords, requirementLine } from '../../src/format/requirement';
-import { costWords, placeLabel, queueWords } from '../../src/format/sessions';
+import { costWords, neighbourWords, placeLabel, queueWords } from '../../src/format/sessions';
 import { stepDetail, stepTime, stepTitle, stepViews } from '../../src/format/steps';
 import { sentenceText } from '../../src/format/text';
 import { at, kernel, NOW, session } from '../data/answers';
@@ -143,4 +144,17 @@ test('a kernel that stays in its pod says why: the image by name, all else in th
     'The kernel of a stays in its pod: There is no image nothing:1. Check its name.'
   );
   expect(words('launch-timeout', { cpu: '200' })).toBe('The kernel of a stays in its pod: Insufficient cpu');
+});
+
+test('who else is on a card is told in numbers, and only where it is known', () => {
+  const [device] = session('a').devices;
+  const words = (neighbours: Neighbours | null): string | null => neighbourWords(ENGLISH, { ...device!, neighbours });
+  expect(words({ parts: 1 })).toBe('1 other part in use');
+  expect(words({ parts: 3 })).toBe('3 other parts in use');
+  expect(words({ parts: 0 })).toBe('no other part in use');
+  const shared = { shares: 4, given: { 'd/memory': '31Gi' }, total: { 'd/memory': '45Gi' } };
+  expect(words(shared)).toBe('31.0 of 45.0 GiB given out to 4 sessions');
+  expect(words({ ...shared, shares: 1 })).toBe('31.0 of 45.0 GiB given out to 1 session');
+  expect(words({ shares: 4, given: {}, total: {} })).toBeNull();
+  expect(words(null)).toBeNull();
 });
