@@ -71,7 +71,7 @@ const seen = (...uuids) => ({ source: 'nvml', devices: uuids.map(uuid => ({ uuid
 const held = ({ device: name, node, label, driver, device_kind, share: part }) =>
   data.device(name, node, label, { driver, device_kind, share: part, predicted: null });
 
-const protoSession = data.session('proto', { usage: data.usage(5.1, 8, 22), devices: [held(share)], requirement: { share: { memory: '7Gi' } } });
+const protoSession = data.session('proto', { usage: data.usage(5.1, 8, 22), devices: [{ ...held(share), neighbours: { shares: 4, given: { memory: '31Gi' }, total: { memory: '45Gi' } } }], requirement: { share: { memory: '7Gi' } } });
 const tpuSession = data.session('llm-jax', { usage: data.usage(null, null, 71, { why_missing: 'no-library' }), devices: chips.map(held) });
 const distSession = data.session('dist-train', {
   usage: data.usage(49.4, 79.6, 64),

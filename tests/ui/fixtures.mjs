@@ -357,7 +357,7 @@ export const bertTrain = session('bert-train', {
 
 export const sliceDemo = session('slice-demo', {
   activity: 'idle',
-  devices: [device('gpu-0-mig-9-4-2', 'a100-mig-0', 'A100 40 GB', { device_kind: 'part', profile: '2g.10gb', slots: [4, 5] })],
+  devices: [device('gpu-0-mig-9-4-2', 'a100-mig-0', 'A100 40 GB', { device_kind: 'part', profile: '2g.10gb', slots: [4, 5], neighbours: { parts: 1 } })],
   kernels: [kernel('k3', 'slice.ipynb', 'idle', 26)],
   lease: lease({ ends_at: at(174), idle_since: at(-26) }),
   usage: usage(0.8, 9.6, null, { why_missing: 'not-on-a-part' })
