@@ -207,9 +207,17 @@ def notes_of(held: Mapping[str, Any], comparison: Mapping[str, Any] | None) -> l
     else:
         for library in held.get("blind") or []:
             notes.append(f"The device is there, but {visible(library, 40)} was built without GPU support.")
-        for library, served in held.get("older_drivers") or []:
-            notes.append(f"{visible(library, 40)} wants a driver newer than {visible(served, 20)}.")
+        notes += [_older_driver(*map(str, told)) for told in held.get("older_drivers") or []]
     return notes
+
+
+def _older_driver(library: str, built: str, served: str) -> str:
+    """Beyond one major version it cannot work; within one it mostly does."""
+    library, built, served = visible(library, 40), visible(built, 20), visible(served, 20)
+    if built.split(".")[0] != served.split(".")[0]:
+        return f"{library} wants a driver newer than {served}. It was built for CUDA {built}."
+    known = f"{library} was built for CUDA {built}, the driver serves {served}"
+    return f"{known}: without a device it wants a newer driver."
 
 
 def none_card(held: Mapping[str, Any]) -> Card:

@@ -172,25 +172,29 @@ def blind_libraries(modules: Mapping[str, Any] | None = None) -> list[str]:
 
 
 def older_drivers(devices: list[dict[str, Any]], modules: Mapping[str, Any] | None = None) -> list[list[str]]:
-    """Loaded libraries built for a newer CUDA than the driver serves, each as [library, what the driver serves].
+    """Loaded libraries built for a newer CUDA than the driver serves: [library, what it was built for, what is served].
 
-    Within one major version newer libraries run on older drivers (CUDA's minor version compatibility).
+    Within one major version newer libraries mostly run on older drivers (CUDA's minor version compatibility): one that
+    has begun to use its device there is left out.
     """
     torch = (sys.modules if modules is None else modules).get("torch")
     built = getattr(getattr(torch, "version", None), "cuda", None)
+    works = getattr(getattr(torch, "cuda", None), "_initialized", False)
     for device in devices:
         for name, value in device["attributes"].items():
             served = value.get("version") if isinstance(value, dict) else None
             if name.split("/")[-1] != "cudaDriverVersion" or not isinstance(served, str):
                 continue
-            if isinstance(built, str) and _major(built) > _major(served) > 0:
-                return [["torch", ".".join(served.split(".")[:2])]]
+            wants, has = cuda_version(built), cuda_version(served)
+            if wants and has and wants > has and not (works and wants[0] == has[0]):
+                return [["torch", ".".join(map(str, wants)), ".".join(map(str, has))]]
     return []
 
 
-def _major(version: str) -> int:
-    first = version.split(".")[0]
-    return int(first) if first.isdigit() else 0
+def cuda_version(text: Any) -> tuple[int, ...]:
+    """Major and minor number; empty for what is no version."""
+    parts = text.split(".")[:2] if isinstance(text, str) else []
+    return tuple(map(int, parts)) if parts and all(part.isdigit() for part in parts) else ()
 
 
 def collect(folder: str | None = None, root: str | None = None) -> dict[str, Any]:

@@ -246,22 +246,31 @@ def test_each_of_several_devices_shows_its_own_figures(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("built", "served", "told"),
+    ("built", "served", "works", "note"),
     [
-        ("13.0", "12.2.0", [["torch", "12.2"]]),
-        ("12.8", "12.2.0", []),
-        ("12.8", "13.0.0", []),
-        (None, "12.2.0", []),
-        ("13.0", "unknown", []),
+        ("13.0", "12.2.0", False, "torch wants a driver newer than 12.2. It was built for CUDA 13.0."),
+        (
+            "12.9",
+            "12.2.0",
+            False,
+            "torch was built for CUDA 12.9, the driver serves 12.2: without a device it wants a newer driver.",
+        ),
+        ("12.9", "12.2.0", True, None),
+        ("12.8", "13.0.0", False, None),
+        (None, "12.2.0", False, None),
+        ("13.0", "unknown", False, None),
     ],
 )
-def test_a_library_that_is_newer_than_the_driver_is_named(
-    built: str | None, served: str, told: list[list[str]]
+def test_a_library_that_is_newer_than_the_driver_is_named_with_both_versions(
+    built: str | None, served: str, works: bool, note: str | None
 ) -> None:
-    torch = SimpleNamespace(version=SimpleNamespace(cuda=built, hip=None, xpu=None))
+    torch = SimpleNamespace(
+        version=SimpleNamespace(cuda=built, hip=None, xpu=None), cuda=SimpleNamespace(_initialized=works)
+    )
     device = {"attributes": {"gpu.nvidia.com/cudaDriverVersion": {"version": served}}}
-    assert older_drivers([device], {"torch": torch}) == told
+    told = older_drivers([device], {"torch": torch})
     card = device_card(
         {"devices": [{"name": "gpu-0", **device, "capacity": {}, "sources": {}}], "older_drivers": told}
     )
-    assert ("torch wants a driver newer than 12.2." in card.data["notes"]) is bool(told)
+    notes = [one for one in card.data["notes"] if one.startswith("torch")]
+    assert notes == ([note] if note else [])
