@@ -185,13 +185,13 @@ def older_drivers(devices: list[dict[str, Any]], modules: Mapping[str, Any] | No
             served = value.get("version") if isinstance(value, dict) else None
             if name.split("/")[-1] != "cudaDriverVersion" or not isinstance(served, str):
                 continue
-            wants, has = cuda_version(built), cuda_version(served)
+            wants, has = _cuda_version(built), _cuda_version(served)
             if wants and has and wants > has and not (works and wants[0] == has[0]):
                 return [["torch", ".".join(map(str, wants)), ".".join(map(str, has))]]
     return []
 
 
-def cuda_version(text: Any) -> tuple[int, ...]:
+def _cuda_version(text: Any) -> tuple[int, ...]:
     """Major and minor number; empty for what is no version."""
     parts = text.split(".")[:2] if isinstance(text, str) else []
     return tuple(map(int, parts)) if parts and all(part.isdigit() for part in parts) else ()
