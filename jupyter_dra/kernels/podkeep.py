@@ -107,7 +107,7 @@ def lines_and_date(parts: list[bytes]) -> tuple[int, str | None]:
     try:
         header, content = parts[parts.index(b"<IDS|MSG>") + 2], parts[parts.index(b"<IDS|MSG>") + 5]
         date = json.loads(header.decode()).get("date")
-    except (ValueError, IndexError, AttributeError):
+    except (ValueError, IndexError, AttributeError, RecursionError):
         return 0, None
     return content.count(b"\\n"), date if isinstance(date, str) else None
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -12,6 +13,15 @@ EMPTY: Json = {}
 def mapping(value: object) -> Json:
     """The value where it is a mapping, else an empty one."""
     return value if isinstance(value, Mapping) else EMPTY
+
+
+def json_object(value: object) -> Json:
+    """The JSON object in a stranger's text; empty where it holds none, or nests too deeply to be read."""
+    try:
+        found = json.loads(value) if isinstance(value, (str, bytes)) else None
+    except (ValueError, RecursionError):
+        found = None
+    return mapping(found)
 
 
 def items(value: object) -> list[Json]:

@@ -7,12 +7,12 @@ pages that are away keeps it (offline.py). The page is recognized by the session
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import Callable, Container, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ..kernels.kept import Kept, fetch_kept
+from ..model.reading import json_object
 from .offline import Lost, OfflineBuffer, parent_of
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ def lost_replies(
         try:
             _idents, fed = session.feed_identities(list(parts))
             message = session.deserialize(fed, content=True)
-        except (ValueError, TypeError, IndexError):
+        except (ValueError, TypeError, IndexError, RecursionError):
             continue
         kind, content = message["msg_type"], message["content"]
         if kind in ("execute_input", "execute_result"):
@@ -86,7 +86,7 @@ def lost_replies(
         elif kind == "error":
             failed[parent] = {key: content.get(key) for key in ("ename", "evalue", "traceback")}
         elif kind == "status" and content.get("execution_state") == "idle":
-            header = json.loads(parent or b"{}")
+            header = json_object(parent)
             if header.get("msg_type") == "execute_request" and parent not in answered:
                 answer: dict[str, Any] = {"status": "ok", "payload": [], "user_expressions": {}}
                 answer = {"status": "error", **failed[parent]} if parent in failed else answer

@@ -104,7 +104,7 @@ class OfflineBuffer:
         for parent, lost in self.dropped.items():
             try:
                 header = json.loads(parent)
-            except ValueError:
+            except (ValueError, RecursionError):
                 continue
             yield "iopub", self._notice(header, lost)
         yield from self._items
@@ -130,7 +130,7 @@ def _frames(parts: list[Any]) -> list[Any]:
 def _date(header: bytes) -> str | None:
     try:
         date = json.loads(header).get("date")
-    except (ValueError, AttributeError):
+    except (ValueError, AttributeError, RecursionError):
         return None
     return date if isinstance(date, str) and len(date) < 64 else None
 

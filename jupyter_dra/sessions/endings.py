@@ -6,7 +6,6 @@ of pkg/kubelet/kubelet.go and pkg/kubelet/eviction, and the waiting reasons of p
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -14,6 +13,7 @@ from typing import Any
 
 from ..claims import labels
 from ..errors import DRAError
+from ..model.reading import json_object, mapping
 
 _WORDS: Mapping[str, tuple[str, str]] = {
     "stopped": ("You stopped the session.", "Start a new one when you need it."),
@@ -56,6 +56,7 @@ _WORDS: Mapping[str, tuple[str, str]] = {
 }
 CODES = tuple(_WORDS)
 
+_TOLD = ("stopped", "idle", "lease-over", "crashed", "exited", "out-of-memory", "launch-timeout")
 _DISRUPTION = {
     "PreemptionByScheduler": "preempted",
     "PreemptionByKubeScheduler": "preempted",
@@ -173,12 +174,11 @@ def _ordered(pod: Mapping[str, Any]) -> Reason | None:
     meta = pod.get("metadata") or {}
     if not meta.get("deletionTimestamp"):
         return None
-    try:
-        told = json.loads((meta.get("annotations") or {})[labels.STOPPED_BY])
-        by, text = str(told["by"])[:100], str(told.get("because") or "")[:500]
-    except (KeyError, ValueError, TypeError):
+    told = json_object((meta.get("annotations") or {}).get(labels.STOPPED_BY))
+    if "by" not in told:
         return None
-    return reason("stopped-by-admin", detail=text or None, by=by)
+    text = str(told.get("because") or "")[:500]
+    return reason("stopped-by-admin", detail=text or None, by=str(told["by"])[:100])
 
 
 def _container(status: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -198,30 +198,18 @@ def _told(finished: Mapping[str, Any] | None, pod: Mapping[str, Any]) -> Reason 
     """What podside wrote as its termination message; data from the pod, so only known codes count."""
     if not finished:
         return None
-    try:
-        value = json.loads(str(finished.get("message") or ""))
-        code = value["code"]
-        if code not in (
-            "stopped",
-            "idle",
-            "lease-over",
-            "crashed",
-            "exited",
-            "out-of-memory",
-            "launch-timeout",
-        ):
-            return None
-        death = value.get("death") or {}
-        if code in ("exited", "crashed") and death.get("code") == "out-of-memory":
-            code = "out-of-memory"
-        exit_code = finished.get("exitCode")
-        signal = death.get("signal")
-        extra: dict[str, Any] = {"signal": str(signal)[:20]} if code == "crashed" and signal else {}
-        if code == "out-of-memory":
-            extra = _memory(pod)
-        return reason(code, detail=str(value.get("message") or "")[:500], exit_code=exit_code, **extra)
-    except (ValueError, KeyError, TypeError, AttributeError):
+    value = json_object(finished.get("message"))
+    code, death = value.get("code"), mapping(value.get("death"))
+    if code not in _TOLD:
         return None
+    if code in ("exited", "crashed") and death.get("code") == "out-of-memory":
+        code = "out-of-memory"
+    signal = death.get("signal")
+    extra: dict[str, Any] = {"signal": str(signal)[:20]} if code == "crashed" and signal else {}
+    if code == "out-of-memory":
+        extra = _memory(pod)
+    detail = str(value.get("message") or "")[:500]
+    return reason(code, detail=detail, exit_code=finished.get("exitCode"), **extra)
 
 
 def _memory(pod: Mapping[str, Any]) -> dict[str, Any]:

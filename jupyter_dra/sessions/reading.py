@@ -9,6 +9,7 @@ from typing import Any
 
 from ..claims import Requirement, labels
 from ..errors import DRAError
+from ..model.reading import json_object
 from .charging import charge_of_claim
 from .endings import reason_of_pod
 from .live import LiveKernel, LiveSession, Made
@@ -197,10 +198,7 @@ def successor_of(ctx: Context, session: LiveSession, kernel: LiveKernel) -> Live
 def _kernel(pod: Object, stored: Mapping[str, Any]) -> LiveKernel:
     meta = pod["metadata"]
     notes = meta.get("annotations") or {}
-    try:
-        told = json.loads(notes.get(KERNEL_NOTE) or "{}")
-    except ValueError:
-        told = {}
+    told = json_object(notes.get(KERNEL_NOTE))
     choice = KernelChoice(
         name=str(told.get("name") or "python3"),
         display_name=str(told.get("display_name") or "Python 3"),

@@ -20,8 +20,11 @@ STATES = ("waiting", "starting", "running", "releasing", "ended")
 
 
 def iso(at: float | None) -> str | None:
-    """RFC 3339 UTC with seconds; None stays None."""
-    return None if at is None else datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    """RFC 3339 UTC with seconds; None for None, and for what is no moment of this calendar."""
+    try:
+        return None if at is None else datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    except (ValueError, OverflowError, OSError):
+        return None
 
 
 def epoch(text: Any) -> float | None:
@@ -30,7 +33,7 @@ def epoch(text: Any) -> float | None:
         return None
     try:
         return datetime.fromisoformat(text).timestamp()
-    except ValueError:
+    except (ValueError, OverflowError):
         return None
 
 

@@ -55,6 +55,20 @@ def test_what_podside_wrote_explains_a_finished_pod(code: str) -> None:
     assert found.code == code
 
 
+@pytest.mark.threat("T29")
+@pytest.mark.parametrize(
+    "nonsense",
+    ["[" * 4096, "5", "null", '"x"', "[]", '{"code": []}', '{"code": "exited", "death": 5, "message": []}'],
+)
+def test_nonsense_from_a_pod_is_no_reason_and_no_fault(nonsense: str) -> None:
+    seen = pod("Failed", terminated={"exitCode": 3, "message": nonsense})
+    seen["metadata"] |= {"deletionTimestamp": "2026-11-30T12:00:00Z"}
+    seen["metadata"]["annotations"] = {"jupyter-dra.dev/stopped-by": nonsense}
+    found = reason_of_pod(seen)
+    assert found is not None
+    assert found.code in ("exited", "crashed")
+
+
 def test_a_pod_cannot_invent_end_codes() -> None:
     message = json.dumps({"code": "stopped-by-admin", "message": "<b>"})
     found = reason_of_pod(pod("Failed", terminated={"exitCode": 1, "message": message}))

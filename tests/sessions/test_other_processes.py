@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import time
 from typing import Any
 
 import pytest
 
+from jupyter_dra.claims import labels
 from jupyter_dra.errors import ClusterError, ConflictError, NotFoundError
 from jupyter_dra.sessions import SessionRecord
 from tests.sessions.place import Place, end_of
@@ -84,6 +86,37 @@ def test_a_new_server_takes_over_running_sessions(place: Place) -> None:
     assert again.loop.call(again.get(session_id)).state == "running"
     again.loop.call(again.stop(session_id))
     assert end_of(again, session_id).code == "stopped"
+
+
+@pytest.mark.threat("T29")
+def test_nonsense_in_a_neighbours_annotations_hides_nobodys_sessions(place: Place) -> None:
+    service, identity = place.service(), place.identity()
+    mine = {
+        labels.MANAGED_BY: labels.MANAGED_BY_VALUE,
+        labels.COMPONENT: labels.COMPONENT_KERNEL,
+        labels.USER: identity.user_label,
+        labels.KERNEL_ID: "k",
+    }
+    values = ["[" * 20_000, "5", "null", "inf", "nan", "1e308", '{"name": []}']
+    for number, (key, value) in enumerate(
+        itertools.product(("kernel", "created", "requirement", "stopped-by"), values)
+    ):
+        tags = {**mine, labels.SESSION: f"fake-{number}"}
+        meta = {"name": f"fake-{number}-0", "namespace": place.namespace, "labels": tags}
+        meta["annotations"] = {labels.PREFIX + key: value}
+        spec = {"nodeSelector": {"there": "is-none"}, "containers": [{"name": "main", "image": "python"}]}
+        pod = {"apiVersion": "v1", "kind": "Pod", "metadata": meta, "spec": spec}
+        answer = place.cluster.request("POST", f"/api/v1/namespaces/{place.namespace}/pods", pod)
+        assert answer["kind"] == "Pod", answer
+
+    def shown() -> list[dict[str, Any]]:
+        return [one.as_dict() for one in service.loop.call(service.list(everyone=True))]
+
+    place.cluster.wait(lambda: len(shown()) == 4 * len(values))
+    assert all(one["orphan"] for one in json.loads(json.dumps(shown())))
+    assert service.loop.call(service.reconcile()) == []
+    for number in range(4 * len(values)):
+        place.cluster.request("DELETE", f"/api/v1/namespaces/{place.namespace}/pods/fake-{number}-0")
 
 
 @pytest.mark.threat("T28")
