@@ -5,7 +5,7 @@ import { useState, type ReactElement } from 'react';
 import type { Session } from '../api/types';
 import type { Card, CardDevice } from '../model/card';
 import type { CardNews } from '../model/cardnews';
-import { clock, clockSeconds } from '../format/durations';
+import { clock, clockSeconds, duration } from '../format/durations';
 import { percent } from '../format/numbers';
 import { mismatchWords } from '../format/mismatch';
 import { withArticle } from '../format/products';
@@ -203,13 +203,16 @@ function Foot(props: DeviceCardProps & { session: Session }): ReactElement {
       {text}
     </Button>
   );
+  const extend = endsSoon
+    ? fill(trans.__('Extend by {time}'), { time: duration(speech, extendSeconds) })
+    : trans.__('Extend');
   const upTo = longest ? fill(trans.__('up to {time}'), { time: clock(speech, longest, props.news.now) }) : null;
   return (
     <div className="dra-Out-foot">
       <span className="dra-mod-quiet">{endsSoon ? upTo : checked(speech, card)}</span>
       {onAction && props.news.asOf === null && (
         <span className="dra-Card-buttons">
-          {extendSeconds > 0 && button('extend', trans.__('Extend {session}'), trans.__('Extend'), endsSoon)}
+          {extendSeconds > 0 && button('extend', trans.__('Extend {session}'), extend, endsSoon)}
           {button('describe', trans.__('Claim of {session}'), trans.__('Claim'))}
           {button('stop', trans.__('Stop {session}'), trans.__('Stop …'))}
         </span>
