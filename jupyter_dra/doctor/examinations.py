@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -11,7 +10,7 @@ from ..claims import Requirement, labels, parse_duration
 from ..errors import DRAError, QuantityError
 from ..model import Quantity
 from ..planner import Inventory
-from ..planner.tiers import read_counts
+from ..planner.tiers import read_counts, read_price
 from .chart import Chart
 from .findings import Finding
 from .leftovers import left_behind
@@ -39,7 +38,6 @@ _FEATURES = {
     "spec.devices.requests[0].exactly.capacity": ("DRAConsumableCapacity", "an amount of a shared device"),
     "spec.devices.requests[1].firstAvailable": ("DRAPrioritizedList", "ordered alternatives"),
 }
-_PRICE = re.compile(r"\d+(\.\d+)? [A-Z]{3}")
 _DEFAULT_AMOUNTS = {"cpu": "4", "memory": "16Gi"}
 
 
@@ -244,7 +242,7 @@ def tier_annotations(chart: Chart) -> Iterator[Finding]:
 def _unreadable(key: str, value: str) -> str | None:
     if key not in labels.TIER_ANNOTATIONS:
         return "there is no such annotation."
-    if key == labels.PRICE_PER_HOUR and not _PRICE.fullmatch(value):
+    if key == labels.PRICE_PER_HOUR and read_price(value) is None:
         return "it should read like '2.90 EUR'."
     if key in (labels.HIDDEN, labels.SCALES_FROM_ZERO) and value not in ("true", "false"):
         return "it should be true or false."

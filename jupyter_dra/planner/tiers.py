@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from jupyter_dra.claims import Requirement, build_claim, labels, parse_duration
 from jupyter_dra.errors import DRAError, RequirementError
 from jupyter_dra.model import limits as limits_of_api
+from jupyter_dra.model.reading import json_object
 from jupyter_dra.planner.admin_tiers import admin_tier, tier_class
 from jupyter_dra.planner.certainty import scales_from_zero
 from jupyter_dra.planner.facts import device_kind_of, matching_kinds
@@ -19,9 +20,10 @@ from jupyter_dra.planner.stock import Stock, stock_of
 if TYPE_CHECKING:
     from jupyter_dra.planner.inventory import Inventory
 
-__all__ = ["list_tiers", "offer", "read_counts", "tier_kinds", "tier_words"]
+__all__ = ["list_tiers", "offer", "read_counts", "read_price", "tier_kinds", "tier_words"]
 
 Json = Mapping[str, Any]
+_PRICE = re.compile(r" *([0-9]{1,9}(?:\.[0-9]{1,6})?) +([^\s\d]{1,12}) *")
 _RANK = {"gpu": 0, "part": 1, "tpu": 2, "nic": 3, "cpu": 4, "other": 5}
 
 
@@ -261,7 +263,7 @@ def _words(inventory: Inventory, class_name: str, tier: Json | None) -> dict[str
         "display_name": tier.get("display_name") or notes.get(labels.DISPLAY_NAME),
         "description": tier.get("description") or notes.get(labels.DESCRIPTION),
         "hidden": bool(hidden),
-        "price": _price(tier.get("price_per_hour") or notes.get(labels.PRICE_PER_HOUR)),
+        "price": read_price(tier.get("price_per_hour") or notes.get(labels.PRICE_PER_HOUR)),
         "defaults": _defaults({**_json(notes.get(labels.DEFAULTS)), **(tier.get("defaults") or {})}),
         "limits": {
             "lease_seconds": _seconds(limits.get("lease")),
@@ -274,13 +276,7 @@ def _words(inventory: Inventory, class_name: str, tier: Json | None) -> dict[str
 
 def _json(text: object) -> dict[str, Any]:
     """An annotation's JSON object; an unreadable one reads as empty (doctor tells)."""
-    if not isinstance(text, str):
-        return {}
-    try:
-        found = json.loads(text)
-    except ValueError:
-        return {}
-    return found if isinstance(found, dict) else {}
+    return dict(json_object(text))
 
 
 def _defaults(given: Mapping[str, Any]) -> dict[str, Any]:
@@ -294,11 +290,10 @@ def _defaults(given: Mapping[str, Any]) -> dict[str, Any]:
     return found
 
 
-def _price(text: object) -> dict[str, str] | None:
-    parts = str(text).split() if text else []
-    if len(parts) != 2 or not parts[0].replace(".", "", 1).isdigit():
-        return None
-    return {"amount": parts[0], "currency": parts[1], "per": "hour"}
+def read_price(text: object) -> dict[str, str] | None:
+    """``2.90 EUR`` as amount and currency; None where it reads otherwise (doctor tells)."""
+    found = _PRICE.fullmatch(str(text)) if text else None
+    return {"amount": found[1], "currency": found[2], "per": "hour"} if found else None
 
 
 def _seconds(value: object) -> int | None:

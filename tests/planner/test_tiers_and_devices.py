@@ -129,6 +129,25 @@ def test_an_unreadable_annotation_never_breaks_the_list() -> None:
     assert tier["defaults"] == {} and tier["price"] is None
 
 
+@pytest.mark.parametrize(
+    "text", ["[" * 50_000, "[]", "null", '{"lease": 1e400}', '{"vram": {}, "counts": [[]]}']
+)
+def test_nonsense_in_an_annotation_reads_as_nothing(text: str) -> None:
+    broken = device_class("gpu", NVIDIA_CLASS, defaults=text, limits=text, groups=text, price_per_hour=text)
+    inventory = Inventory.from_objects([broken, slice_of("n1", [h100("gpu-0")])])
+    [tier] = inventory.tiers()
+    assert (tier["defaults"], tier["price"], tier["limits"]["lease_seconds"]) == ({}, None, None)
+    assert inventory.plan({"tier": "gpu"}).verdict in ("fits", "impossible")
+
+
+@pytest.mark.parametrize(
+    "text", ["9" * 5000 + " EUR", "1e999999 EUR", "-1 EUR", "\u0661 EUR", "NaN EUR", "1 " + "E" * 99]
+)
+def test_a_price_that_nobody_can_reckon_with_is_none(text: str) -> None:
+    [tier] = Inventory.from_objects([device_class("gpu", NVIDIA_CLASS, price_per_hour=text)]).tiers()
+    assert tier["price"] is None
+
+
 def test_a_tier_without_devices_is_shown_as_unavailable_with_its_reason() -> None:
     tier = next(entry for entry in lab().tiers() if entry["name"] == "mig")
     assert tier["available"] is False
