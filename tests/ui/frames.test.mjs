@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 
-import { axeFindings, launchBrowser, newLab, runCommand } from './browser.mjs';
+import { axeFindings, changeTheme, launchBrowser, newLab } from './browser.mjs';
 import { cardNotebooks } from './cardframes.mjs';
 import { NOW } from './fixtures.mjs';
 import { cutOff, showFrame, shownPart } from './framepage.mjs';
@@ -43,10 +43,11 @@ const GROUPS = {
   'taken, waiting, unsure, wrong': {
     c1: ['All taken for now', 'You · bert-train', 'mira · 2 devices', 'you may not see the holder', 'Join your session bert-train', 'Wait for a device'],
     c2: ['waiting', 'Waiting for 12:04, at most 2 h.', '8 of 8 taken', 'It starts by itself; you can close this page.'],
-    c5: ['Memory is a capacity, not an attribute.', 'Needs a correction', 'Go to it']
+    c5: ['Memory is a capacity, not an attribute.', 'write it as a capacity', 'Needs a correction', 'Go to it']
   },
-  'launching: steps with clocks, ended early': {
+  'launching: steps with clocks, ended early, ready': {
     d1: ['starting', 'Request checked', 'Device reserved', 'Getting the image', '0:48', 'Connecting', '0:49 of at most 10:00'],
+    d4: ['ready', 'Ready after 3.4 s, as predicted: gpu-4.', 'Steps', 'Open analysis.ipynb', 'Stop'],
     d3: ['not started', 'There is no image cuda-notebok:2026.10. Check its name.', 'Everything was given back.', 'Choose an image']
   },
   'sessions: holders, warnings, giving back': {
@@ -55,7 +56,8 @@ const GROUPS = {
   'devices: picture, one in focus, list, who waits': {
     f1: ['dgx-h100-0', '8 × H100 80 GB · 3 free', 'out of service', 'not visible to you'],
     f6: ['gpu-0 · A100 80 GB · out of service', 'Marked by the driver', 'Not offered unless you accept marked devices.'],
-    f8: ['6 wait', '2 cannot ever start', '1 taken', 'mira / ft-large', 'no RDMA card on the same PCIe root']
+    f7: ['all kinds', 'Held by', 'team-c / eval', 'no pod'],
+    f8: ['6 wait', '2 cannot ever start', '1 taken', '2 limit', 'mira / ft-large', 'Not possible here: no RDMA card on the same PCIe root', 'Waits in the queue team-a']
   },
   'loading, empty, forbidden, absent, too old': {
     g1: ['Reading the inventory …'],
@@ -71,7 +73,7 @@ const GROUPS = {
   'cards: full, lists, parts, shares, mismatch, none': {
     h1: ['NVIDIA H100 80GB HBM3', '37.4 of 79.6 GiB · 47 %', 'this notebook 31.0 · eval.ipynb 6.1 · driver 0.3', 'whole device, your 2 notebooks', 'sees 1 device, the same one'],
     h3: ['0.8 of 9.6 GiB', 'idle 26 min', '12:03 · over'],
-    h4: ['Part 2g.10gb of an A100 40 GB', 'not available on a part', 'Share of', '7 GiB, got 8 GiB', '8 × TPU v6e, one node'],
+    h4: ['Part 2g.10gb of an A100 40 GB', 'slots 4–5', 'not available on a part', 'Share of', '7 GiB, got 8 GiB', '8 × TPU v6e, one node', 'tpu-0 to tpu-7'],
     h5: ['H100 80 GB + network card', 'This kernel sees 2 devices but was given 1.', 'This notebook has no device', 'Get a device …']
   },
   'status bar: running, ends soon, ended': {
@@ -86,11 +88,6 @@ const GROUPS = {
   }
 };
 
-async function theme(page, name) {
-  await runCommand(page, 'apputils:change-theme', { theme: `JupyterLab ${name}` });
-  await page.waitForFunction(light => document.body.dataset.jpThemeLight === light, String(name === 'Light'));
-}
-
 /** What of a frame is made by us; notebooks and notifications around it are JupyterLab's. */
 function ours(frame) {
   return { '.jp-NotebookPanel': '.dra-CardOutput', '#jp-main-statusbar': '.dra-StatusItem' }[frame.of] ?? '#jupyter-dra-panel';
@@ -100,7 +97,7 @@ function ours(frame) {
 async function findings(page, frame) {
   const found = [];
   for (const name of ['Dark', 'Light']) {
-    await theme(page, name);
+    await changeTheme(page, name);
     found.push(...(await axeFindings(page, ours(frame))).map(line => `${name}: ${line}`));
   }
   return found;

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 
-import { axeFindings, launchBrowser, newLab, openLab, openPanel, runCommand } from './browser.mjs';
+import { axeFindings, changeTheme, launchBrowser, newLab, openLab, openPanel } from './browser.mjs';
 import { writeNotebooks } from './notebooks.mjs';
 import { startServer } from './server.mjs';
 
@@ -64,6 +64,8 @@ test('80 GB from the sidebar: verdict, claim, launch, card of the very device, s
   await place.waitFor();
   const [, device, label] = /(gpu-\d+) · ([AH]100 80 GB)/.exec(await place.innerText());
   await page.locator('.dra-StatusItem', { hasText: `${label} · ${device}` }).waitFor();
+  // The form folds back to its summary.
+  await panel.getByRole('button', { name: /^New session.*at least 80 GB/, expanded: false }).waitFor();
   assert.equal(await page.locator('.Toastify__toast').count(), 0, 'its notebook is in view: nothing to tell');
 
   await page.locator('.jp-Notebook .jp-CodeCell .cm-content').first().click();
@@ -75,8 +77,7 @@ test('80 GB from the sidebar: verdict, claim, launch, card of the very device, s
   await card.getByText(/^All \d+ attributes$/).waitFor();
   await card.getByRole('button', { name: /^Stop analysis/ }).waitFor();
   for (const theme of ['Dark', 'Light']) {
-    await runCommand(page, 'apputils:change-theme', { theme: `JupyterLab ${theme}` });
-    await page.waitForFunction(light => document.body.dataset.jpThemeLight === light, String(theme === 'Light'));
+    await changeTheme(page, theme);
     assert.deepEqual(await axeFindings(page, '#jupyter-dra-panel'), [], theme);
     assert.deepEqual(await axeFindings(page, '.dra-Out'), [], theme);
   }
