@@ -99,7 +99,9 @@ def start_lab(plane: ControlPlane, *inventories: str) -> Lab:
 
     Two agents for nodes of the same names would both run every pod, so the first is stopped before the second starts.
     """
-    assert not plane.has_nodes, "another test's nodes are still here: give its cluster fixture a smaller scope"
+    assert not plane.has_nodes, (
+        "another test's nodes are still here: give its cluster fixture a smaller scope"
+    )
     plane.has_nodes = True
     folder = Path(tempfile.mkdtemp(prefix="jupyter-dra-agent-", dir=plane.folder))
     command = [sys.executable, "-m", "jupyter_dra.localcluster.agent", "--dir", str(folder), "--lifeline"]
