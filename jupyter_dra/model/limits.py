@@ -27,7 +27,7 @@ INT64_MIN = -(2**63)
 # CEL
 CEL_EXPRESSION_MAX = 10 * 1024
 CEL_SELECTORS_MAX = 32
-# Ours: different selectors that one question (a plan, an object to check) may bring; real claims have some hundred bytes.
+# Ours: different selectors of one question (a plan, an object to check); those of real claims have hundreds of bytes.
 CEL_QUESTION_MAX = 64 * 1024
 CEL_COST_MAX = 1_000_000
 
