@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 
-import { launchBrowser, openLab, openPanel } from './browser.mjs';
+import { launchBrowser, openLab, openPanel, picture } from './browser.mjs';
 import { startServer } from './server.mjs';
 
 const WISH = { tier: 'gpu.nvidia.com', cpu: '1', host_memory: '1Gi' };
@@ -70,9 +70,7 @@ test('the reason of an end is on the page within five seconds, with one next ste
   await card.getByText(/stopped it: maintenance at noon\./).waitFor();
   assert.ok(Date.now() - known < 5000, `it took ${Date.now() - known} ms`);
   await card.getByText('Start again …').waitFor();
-  if (process.env.PICTURES) {
-    await page.screenshot({ path: `${process.env.PICTURES}/ended.png` });
-  }
+  await picture(page, 'stopped-by-admin');
 
   assert.deepEqual(problems, []);
   await close();

@@ -30,6 +30,7 @@ test('a waiting session says who holds the devices and starts when they are give
   await launch.click();
   await page.locator('.dra-Place', { hasText: '8 devices' }).waitFor();
 
+  await panel.getByRole('button', { name: /^New session/, expanded: false }).click();
   await panel.getByLabel('How many').fill('1');
   await panel.locator('.dra-Verdict-head', { hasText: 'All taken for now' }).waitFor();
   assert.equal(await launch.innerText(), 'Wait for a device');
