@@ -137,7 +137,6 @@ export async function openPanel(page, width = 300) {
 export async function changeTheme(page, name) {
   await runCommand(page, 'apputils:change-theme', { theme: `JupyterLab ${name}` });
   await page.waitForFunction(light => document.body.dataset.jpThemeLight === light, String(name === 'Light'));
-  await page.locator('#jupyterlab-splash').waitFor({ state: 'detached' });
 }
 
 /** Where the folder PICTURES is named: the page as it stands, in dark and light. */
@@ -145,6 +144,7 @@ export async function picture(page, name) {
   const folder = process.env.PICTURES;
   for (const theme of folder ? ['Dark', 'Light'] : []) {
     await changeTheme(page, theme);
+    await page.locator('#jupyterlab-splash').waitFor({ state: 'detached' });
     await page.screenshot({ path: `${folder}/${name}-${theme.toLowerCase()}.png` });
   }
 }
