@@ -73,7 +73,10 @@ class _Follower:
             if over is not None:
                 return over
             if self.reader.done() and self.told is None:
-                await self._reconnect()
+                connected = await self._reconnect()
+                # Dialling wakes on the same news as we do: what happened meanwhile may have been told to it alone.
+                if connected or look(self.ctx, self.session, self.kernel, seen).failure is not None:
+                    continue
             try:
                 async with asyncio.timeout(self._pause()):
                     await self.session.touched.wait()
@@ -131,8 +134,8 @@ class _Follower:
             return max(0.1, DEAD_PATIENCE - (time.monotonic() - self.dead_at))
         return None
 
-    async def _reconnect(self) -> None:
-        """The connection broke while the pod goes on: a network drop, or a frozen pod."""
+    async def _reconnect(self) -> bool:
+        """The connection broke while the pod goes on: a network drop, or a frozen pod; whether it is back."""
         session, kernel = self.session, self.kernel
         session.note("connection-lost", kernel)
         self._state("unreachable")
@@ -142,11 +145,12 @@ class _Follower:
                 break
             except Failed as failed:
                 if failed.reason.code != "launch-timeout":
-                    return
+                    return False
                 self.ctx.reach.chosen = None
         session.note("connected-again", kernel)
         self._state("idle")
         self.reader = asyncio.create_task(self._read(), name=f"podside {kernel.pod_name}")
+        return True
 
     async def _read(self) -> None:
         control = self.kernel.control

@@ -6,6 +6,7 @@ wait-over) are not caused here again.
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import time
 from collections.abc import Callable, Iterator
@@ -13,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from jupyter_dra.errors import SessionEnded
+from jupyter_dra.errors import ClusterError, SessionEnded
 from jupyter_dra.kernels import control
 from jupyter_dra.sessions import KernelChoice, Sessions, replacement, supervision
 from tests.localcluster_fixture import LocalCluster, start_local_cluster
@@ -95,6 +96,25 @@ def test_memory_beyond_the_limit_is_out_of_memory_of_the_host(
     found = check_end(place, service, session_id, "out-of-memory", told)
     assert "400Mi of host memory" in found["message"]
     assert "not the device's" in found["message"]
+
+
+def test_an_end_that_the_cluster_tells_while_the_kernel_is_dialled_is_not_missed(
+    place: Place, told: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    service = place.service()
+    session_id = launched(service, L4)
+    ctx = service.loop.call(service._context())
+    claims = ctx.caches.claims(place.namespace)
+
+    async def late(*_: object) -> None:
+        """A dial that fails after all the news of the end has come, that of the claim's deallocation at last."""
+        while "allocation" in (claims.get(session_id, place.namespace) or {}).get("status", {}):
+            await asyncio.sleep(0.01)
+        raise ClusterError("nobody listens", code="unreachable")
+
+    monkeypatch.setattr(type(ctx.runtime), "connect", late)
+    assert run(service, session_id, "hold = b'x' * (700 << 20)") == "out-of-memory"
+    check_end(place, service, session_id, "out-of-memory", told)
 
 
 def test_a_segmentation_fault_is_a_crash_with_its_signal_and_the_last_lines_of_the_log(
