@@ -377,6 +377,19 @@ const done = [
   step('scheduled', 'done', 0.13, { node: 'dgx-h100-0' })
 ];
 
+const happened = (minutes, event, more = {}) => ({ at: Math.floor(Date.parse(at(minutes)) / 1000), event, kernel: 'k1', ...more });
+
+export const withHistory = {
+  ...bertTrain,
+  steps: [step('checked', 'done', 0.12), step('claim-created', 'done', 0.21, { claim: 'bert-train-9d3fk' })],
+  history: [
+    happened(-90, 'restarted'),
+    happened(-60, 'connection-lost'),
+    happened(-58, 'reattached', { output: 'kept' }),
+    happened(-20, 'moved', { pod: 'bert-train-9d3fk-1' })
+  ]
+};
+
 export const starting = session('analysis', {
   state: 'starting', activity: null, notebook: 'analysis.ipynb', ready_at: null, created_at: at(0, -49), launch_until: at(9, 11), lease: null,
   devices: [device('gpu-4', 'dgx-h100-0', 'H100 80 GB')],

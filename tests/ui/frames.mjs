@@ -1,6 +1,7 @@
 /** The frames of the panel: what the server part answers, at which widths it is looked at, and what is pressed before. */
 
 import { CARD_FRAMES } from './cardframes.mjs';
+import { runCommand } from './browser.mjs';
 import * as data from './fixtures.mjs';
 
 const ok = json => ({ status: 200, json });
@@ -135,6 +136,14 @@ export const FRAMES = {
     documents: { sessions: [data.bertTrain, data.sliceDemo, data.ocrTest] },
     notebook: TRAIN,
     steps: onlySessions
+  },
+  'e4-details': {
+    widths: [300],
+    height: 1300,
+    documents: { sessions: [data.withHistory] },
+    notebook: TRAIN,
+    of: '.dra-DetailsPane',
+    steps: async (_panel, page) => runCommand(page, 'jupyter-dra:describe', { session: data.withHistory.id })
   },
   f1: { widths: [300], documents: {}, request: FORTY, steps: onlyDevices },
   f2: {

@@ -51,7 +51,8 @@ const GROUPS = {
     d3: ['not started', 'There is no image cuda-notebok:2026.10. Check its name.', 'Everything was given back.', 'Choose an image']
   },
   'sessions: holders, warnings, giving back': {
-    e: ['bert-train', '37.4 of 79.6 GiB', '87 %', '1 h 58 min left', 'train.ipynb', '31.0 GiB · busy', 'nothing keeps them apart', 'slice-demo', 'Given back in 4 min.', 'Keep it', 'giving back']
+    e: ['bert-train', '37.4 of 79.6 GiB', '87 %', '1 h 58 min left', 'train.ipynb', '31.0 GiB · busy', 'nothing keeps them apart', 'slice-demo', 'Given back in 4 min.', 'Keep it', 'giving back'],
+    'e4-details': ['bert-train', 'Device', 'gpu-3 · H100 80 GB', 'Use and lease', 'train.ipynb', 'Request and claim', 'What happened', 'moved to pod bert-train-9d3fk-1']
   },
   'devices: picture, one in focus, list, who waits': {
     f1: ['dgx-h100-0', '8 × H100 80 GB · 3 free', 'out of service', 'not visible to you'],
@@ -90,7 +91,7 @@ const GROUPS = {
 
 /** What of a frame is made by us; notebooks and notifications around it are JupyterLab's. */
 function ours(frame) {
-  return { '.jp-NotebookPanel': '.dra-CardOutput', '#jp-main-statusbar': '.dra-StatusItem' }[frame.of] ?? '#jupyter-dra-panel';
+  return { '.jp-NotebookPanel': '.dra-CardOutput', '#jp-main-statusbar': '.dra-StatusItem', '.dra-DetailsPane': '.dra-Details' }[frame.of] ?? '#jupyter-dra-panel';
 }
 
 /** Findings of axe in both themes; the frame stays as it is. */

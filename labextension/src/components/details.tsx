@@ -102,7 +102,8 @@ export function SessionDetails(props: DetailsProps): ReactElement {
   const { session, now, tierName } = props;
   const speech = useSpeech();
   const { trans } = speech;
-  const views = stepViews(session);
+  // A session that runs has nothing to do any more, even if an older server did not tell all of its steps.
+  const views = stepViews(session).filter(view => session.state !== 'running' || view.state !== 'todo');
   const end = session.ended ? endWords(speech, session) : null;
   return (
     <article className="dra-Details">
