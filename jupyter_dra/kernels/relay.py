@@ -20,7 +20,7 @@ from ..sessions.ports import Target
 from .credentials import CHANNELS, PodCredentials
 from .folders import PrivateFolder
 from .tls import CHUNK, Dialer, TLSStream
-from .unanswered import Header, Obituary, Unanswered, Writer
+from .unanswered import NOT_RUN, Header, Obituary, Unanswered, Writer
 from .zmtp import Messages
 
 CONNECTIONS_PER_CHANNEL = 64
@@ -46,7 +46,8 @@ class _LocalSide(asyncio.Protocol):
     def __init__(self, channel: str, accept: Callable[[_LocalSide], None]) -> None:
         self._accept = accept
         self.unanswered = Unanswered() if channel == "shell" else None
-        self._outward = Messages(self.unanswered.asked) if self.unanswered is not None else None
+        self._outward = Messages(self._asked) if self.unanswered is not None else None
+        self._not_sent: list[Header] = []
         self.inward: Messages | None = None
         if channel in TOLD:
             self.inward = Messages(self.unanswered.answered if self.unanswered is not None else None)
@@ -87,6 +88,17 @@ class _LocalSide(asyncio.Protocol):
     def broken(self) -> bool:
         """Whether the pod's side is over."""
         return self._stream is not None and self._stream.over.done()
+
+    def _asked(self, frames: list[bytes]) -> None:
+        header = self.unanswered.asked(frames) if self.unanswered is not None else None
+        if header is not None and self.broken:
+            self._not_sent.append(header)
+
+    @property
+    def not_sent(self) -> list[Header]:
+        """Requests that came after the pod's side broke, and of which nobody was told yet."""
+        waiting = self.unanswered.requests if self.unanswered is not None else {}
+        return [one for one in self._not_sent if str(one.get("msg_id")) in waiting]
 
     def forget(self, request: Header) -> None:
         """The request is answered."""
@@ -314,6 +326,7 @@ class Relay:
             await asyncio.wait(
                 {local.over, back, told}, timeout=VERDICT_SECONDS, return_when=asyncio.FIRST_COMPLETED
             )
+            self._tell([(side, one) for side in self._sides("shell") for one in side.not_sent], NOT_RUN)
         finally:
             back.cancel()
             told.cancel()
@@ -364,18 +377,24 @@ class Relay:
         if broken and self._ahead is not why:
             self._ahead = why
             loop.call_later(AHEAD_SECONDS, self._late, why)
-        waiting, writer = self._waiting(broken=broken), self._writer()
-        if writer is None:
+        if self._writer() is None:
             return False
+        waiting = self._waiting(broken=broken)
+        self._tell(waiting, why)
+        self._verdict.set()
+        if waiting:
+            self._told_at = loop.time()
+        return bool(waiting)
+
+    def _tell(self, waiting: list[tuple[_LocalSide, Header]], why: Obituary) -> None:
+        writer = self._writer()
+        if writer is None:
+            return
         for side, request in waiting:
             for listener in self._sides("iopub"):
                 listener.insert(writer.published(request, why))
             side.insert(writer.replied(request, why))
             side.forget(request)
-        self._verdict.set()
-        if waiting:
-            self._told_at = loop.time()
-        return bool(waiting)
 
     def _late(self, why: Obituary) -> None:
         if self._ahead is why:

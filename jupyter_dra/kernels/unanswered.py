@@ -36,17 +36,24 @@ class Obituary:
         return f"{self.message} {self.next_step}" if self.next_step else self.message
 
 
+NOT_RUN = Obituary(
+    "output-lost", "The kernel did not get this cell: its connection had just broken.", "Run the cell again."
+)
+
+
 class Unanswered:
     """Execute requests of one shell connection without a reply, by message id."""
 
     def __init__(self) -> None:
         self.requests: dict[str, Header] = {}
 
-    def asked(self, frames: list[bytes]) -> None:
-        """A message of the client."""
+    def asked(self, frames: list[bytes]) -> Header | None:
+        """A message of the client; its header where it waits for an answer from now on."""
         header = _part(frames, 2)
-        if header.get("msg_type") == "execute_request" and len(self.requests) < MOST:
-            self.requests[str(header.get("msg_id"))] = header
+        if header.get("msg_type") != "execute_request" or len(self.requests) >= MOST:
+            return None
+        self.requests[str(header.get("msg_id"))] = header
+        return header
 
     def answered(self, frames: list[bytes]) -> None:
         """A message of the kernel."""

@@ -168,7 +168,20 @@ def test_a_kernel_that_crashes_with_no_server_there_is_restarted_by_podside(
     with client_of(background, pod) as (client, _relay):
         client.execute("import os; os.abort()")
         eventually(lambda: "autorestart" in pod.log())
+    with client_of(background, pod) as (client, _relay):
         assert run(client, "print('back')") == "back\n"
+
+
+def test_what_a_dead_kernel_is_asked_is_answered_where_it_did_not_run(
+    pods: Pods, background: BackgroundLoop
+) -> None:
+    pod = pods.start()
+    with client_of(background, pod) as (client, _relay):
+        client.execute("import os; os.abort()")
+        eventually(lambda: "autorestart" in pod.log())
+        reply = client.execute_interactive("print('early')", timeout=15, output_hook=lambda message: None)
+        if reply["content"]["status"] == "error":
+            assert "Run the cell again." in reply["content"]["evalue"]
 
 
 def test_large_output_arrives_whole(pods: Pods, background: BackgroundLoop) -> None:
