@@ -120,6 +120,25 @@ function noteOf(tier: Tier, limits: Limits): TierNote | null {
   return tier.scales_from_zero && !tier.devices ? 'scales-from-zero' : null;
 }
 
+/**
+ * The change of choosing a tier. How many devices goes with it: what another tier's default had set is taken back, and
+ * a number that the tier does not offer becomes its default.
+ */
+export function choiceOf(list: TierList, requirement: Requirement, name: string | null): Partial<Requirement> {
+  const before = list.tiers.find(tier => tier.name === requirement.tier);
+  const next = list.tiers.find(tier => tier.name === name);
+  const { count } = requirement;
+  const asked = count !== undefined && count === before?.defaults.count ? undefined : count;
+  return { tier: name ?? undefined, count: !next || isOffered(next, asked ?? 1) ? asked : next.defaults.count };
+}
+
+function isOffered(tier: Tier, count: number | 'all'): boolean {
+  const { counts } = tier.limits;
+  return (
+    counts === null || counts === count || (typeof count === 'number' && counts !== 'all' && counts.includes(count))
+  );
+}
+
 export function tierRow(tier: Tier, requirement: Requirement): TierRow {
   const limits = limitsOf(requirement);
   const free = known(tier.free, tier.free_at_most);

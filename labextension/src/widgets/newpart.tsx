@@ -29,6 +29,7 @@ import {
 import { answerOf, conditionProblems, sortChanges } from '../model/plan';
 import {
   anyRow,
+  choiceOf,
   columns,
   columnWire,
   FEW_TIERS,
@@ -69,7 +70,7 @@ function TierPart({ bench, tiers, actions }: Parts & { tiers: TierList }): React
         other={other}
         selected={requirement.tier ?? null}
         limit={FEW_TIERS}
-        onSelect={tier => bench.edit(item => patch(item, { tier: tier ?? undefined }))}
+        onSelect={tier => bench.edit(item => patch(item, choiceOf(tiers, item.requirement, tier)))}
       />
       <Memory
         atLeast={draft.atLeast}

@@ -1,5 +1,14 @@
 import type { Architecture } from '../../src/api/types';
-import { anyRow, columns, generations, offeredTiers, sortTiers, thumbIndex, tierRow } from '../../src/model/tiers';
+import {
+  anyRow,
+  choiceOf,
+  columns,
+  generations,
+  offeredTiers,
+  sortTiers,
+  thumbIndex,
+  tierRow
+} from '../../src/model/tiers';
 import { ANY, LARGE, MEDIUM, NIC, size, SLICE, SMALL, tier, tierList, TPU } from '../data/answers';
 
 const names = (list: readonly { name: string | null }[]): (string | null)[] => list.map(item => item.name);
@@ -24,6 +33,16 @@ test('a tier below the asked memory is too small, above the limit too large', ()
   expect(tierRow(LARGE, { max_vram: '40GB' }).note).toBe('too-large');
   expect(tierRow(MEDIUM, { vram: '40GB' }).note).toBeNull();
   expect(tierRow(TPU, { vram: '40GB' }).note).toBeNull();
+});
+
+test('a tier that offers only eight devices is chosen with eight, and leaving it takes them back', () => {
+  const eight = tier('eight', { defaults: { count: 8 }, limits: { ...TPU.limits, counts: [8] } });
+  const list = tierList([SMALL, eight]);
+  expect(choiceOf(list, { tier: 'small' }, 'eight')).toEqual({ tier: 'eight', count: 8 });
+  expect(choiceOf(list, { tier: 'small', count: 2 }, 'eight')).toEqual({ tier: 'eight', count: 8 });
+  expect(choiceOf(list, { tier: 'eight', count: 8 }, 'small')).toEqual({ tier: 'small', count: undefined });
+  expect(choiceOf(list, { count: 2 }, 'small')).toEqual({ tier: 'small', count: 2 });
+  expect(choiceOf(list, { tier: 'eight', count: 8 }, null)).toEqual({ tier: undefined, count: undefined });
 });
 
 test('cells count every device once: fitting, free, taken, out of service', () => {
