@@ -160,6 +160,11 @@ test('Delete on a chip removes its condition', () => {
   expect(screen.getByRole('button', { name: 'Undo: 80 GB' })).toBeTruthy();
 });
 
+test('where no single change helps, that is said', () => {
+  const page = show(<Dock {...dockProps({ face: 'never', head: 'Not possible here', nothingHelps: true })} />);
+  expect(page.textContent).toContain('No single change helps.');
+});
+
 test('a disabled Launch does nothing and says why', () => {
   const onLaunch = jest.fn();
   show(<Dock {...dockProps({ enabled: false, face: 'never', head: 'Not possible here', onLaunch })} />);
