@@ -4,40 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from jupyter_client.kernelspec import KernelSpecManager
 
-from jupyter_dra.kernels.kernelspecs import install
-from tests.backends import Backend
 from tests.localcluster_fixture import LocalCluster, object_path
 
-from .test_sessions import until
-from .test_tier_kernels import allocated, run, save, start
-
-WISH = {"vram": "80GB", "cpu": "1", "host_memory": "1Gi"}
-
-
-@pytest.fixture(scope="module")
-def cluster(backend: Backend) -> Iterator[LocalCluster]:
-    made = backend.start("dgx-h100")
-    yield made
-    made.stop()
-
-
-@pytest.fixture
-def jp_server_config(
-    cluster: LocalCluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> dict[str, Any]:
-    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
-    return {
-        "ServerApp": {"jpserver_extensions": {"jupyter_dra": True}},
-        "DRAExtension": {"kubeconfig": str(cluster.person())},
-        "KernelRestarter": {"time_to_dead": 0.2},
-    }
+from ..test_sessions import until
+from .notebook import WISH, allocated, listen, nothing_left, run, save, start
 
 
 async def delete(cluster: LocalCluster, kind: str) -> str:
@@ -48,18 +23,11 @@ async def delete(cluster: LocalCluster, kind: str) -> str:
     return name
 
 
-async def nothing_left(cluster: LocalCluster) -> None:
-    await asyncio.to_thread(
-        cluster.wait, lambda: not cluster.list("resourceclaims") and not cluster.list("pods")
-    )
-
-
 async def test_a_kernel_whose_pod_is_deleted_comes_back_under_its_id_and_works(
-    jp_fetch: Any, jp_serverapp: Any, jp_root_dir: Path, cluster: LocalCluster
+    jp_fetch: Any, jp_serverapp: Any, jp_root_dir: Path, cluster: LocalCluster, tier_kernel: str
 ) -> None:
-    tier = install(WISH, name="dra-test", manager=KernelSpecManager(parent=jp_serverapp)).name
     save(jp_root_dir, None)
-    kernel_id = (await start(jp_fetch, tier))["kernel"]["id"]
+    kernel_id = (await start(jp_fetch, tier_kernel))["kernel"]["id"]
     told = listen(jp_serverapp, kernel_id)
     await run(jp_serverapp, kernel_id, "x = 1")
     before = allocated(cluster)
@@ -80,11 +48,10 @@ async def test_a_kernel_whose_pod_is_deleted_comes_back_under_its_id_and_works(
 
 
 async def test_the_kernel_of_a_deleted_claim_is_dead_with_its_reason_and_the_notebook_starts_again(
-    jp_fetch: Any, jp_serverapp: Any, jp_root_dir: Path, cluster: LocalCluster
+    jp_fetch: Any, jp_serverapp: Any, jp_root_dir: Path, cluster: LocalCluster, tier_kernel: str
 ) -> None:
-    tier = install(WISH, name="dra-test", manager=KernelSpecManager(parent=jp_serverapp)).name
     save(jp_root_dir, None)
-    kernel_id = (await start(jp_fetch, tier))["kernel"]["id"]
+    kernel_id = (await start(jp_fetch, tier_kernel))["kernel"]["id"]
     told = listen(jp_serverapp, kernel_id)
     await delete(cluster, "resourceclaims")
     await until_told(told)
@@ -94,20 +61,11 @@ async def test_the_kernel_of_a_deleted_claim_is_dead_with_its_reason_and_the_not
     assert "deleted" in ended["ended"]["message"]
     await nothing_left(cluster)
     # What Restart in JupyterLab does once the dead kernel is gone from the server's list.
-    again = (await start(jp_fetch, tier))["kernel"]["id"]
+    again = (await start(jp_fetch, tier_kernel))["kernel"]["id"]
     assert await run(jp_serverapp, again, "print(1 + 1)") == "2\n"
     assert len(allocated(cluster)) == len(cluster.list("pods")) == 1
     await jp_fetch("api", "kernels", again, method="DELETE", request_timeout=60)
     await nothing_left(cluster)
-
-
-def listen(jp_serverapp: Any, kernel_id: str) -> list[str]:
-    """What the kernel manager is told about the kernel, as it comes."""
-    manager = jp_serverapp.kernel_manager.get_kernel(kernel_id)
-    told: list[str] = []
-    manager.add_restart_callback(lambda: told.append("dead"), "dead")
-    manager.add_restart_callback(lambda: told.append("restart"), "restart")
-    return told
 
 
 async def until_told(told: list[str]) -> None:
@@ -124,6 +82,7 @@ async def test_a_restart_before_anybody_noticed_begins_a_session_with_the_same_w
     jp_serverapp: Any,
     jp_root_dir: Path,
     cluster: LocalCluster,
+    tier_kernel: str,
 ) -> None:
     save(jp_root_dir, None)
     if attached:
@@ -131,8 +90,7 @@ async def test_a_restart_before_anybody_noticed_begins_a_session_with_the_same_w
         ready = await until(fetch, begun.json["id"], "running")
         kernel_id = ready["kernels"][0]["id"]
     else:
-        tier = install(WISH, name="dra-test", manager=KernelSpecManager(parent=jp_serverapp)).name
-        kernel_id = (await start(jp_fetch, tier))["kernel"]["id"]
+        kernel_id = (await start(jp_fetch, tier_kernel))["kernel"]["id"]
     manager = jp_serverapp.kernel_manager.get_kernel(kernel_id)
     manager.stop_restarter()
     (first,) = json.loads((await jp_fetch("jupyter-dra", "sessions")).body)["sessions"]
