@@ -186,6 +186,15 @@ def open_sessions(arguments: argparse.Namespace) -> Iterator[Sessions]:
         sessions.close(keep=True)
 
 
+@contextmanager
+def open_session(arguments: argparse.Namespace) -> Iterator[tuple[Sessions, str]]:
+    """The session service, and the id of the session that the command line names."""
+    from ..sessions.naming import session_id_of
+
+    with open_sessions(arguments) as sessions:
+        yield sessions, asyncio.run(session_id_of(sessions, arguments.session))
+
+
 def read_text(path: str) -> str:
     """A file's text, or standard input for ``-``.
 

@@ -123,11 +123,12 @@ class ClusterSide:
         record: dict[str, Any] = self._call(self.sessions.get(session_id)).as_dict()
         return record
 
-    def attach(self, session_id: str) -> dict[str, Any]:
-        record: dict[str, Any] = self._call(self.sessions.attach(session_id)).as_dict()
+    def attach(self, session: str) -> dict[str, Any]:
+        record: dict[str, Any] = self._call(self.sessions.attach(self._id_of(session))).as_dict()
         return record
 
-    def extend(self, session_id: str, seconds: float) -> dict[str, Any]:
+    def extend(self, session: str, seconds: float) -> dict[str, Any]:
+        session_id = self._id_of(session)
         record: dict[str, Any] = self._call(
             self.sessions.extend(session_id, extend_seconds=seconds)
         ).as_dict()
@@ -155,9 +156,14 @@ class ClusterSide:
             self._call(self.sessions.stop(session_id))
             self.sessions.loop.call(self.sessions.ended(session_id), seconds)
 
-    def stop(self, session_id: str) -> dict[str, Any]:
-        record: dict[str, Any] = self._call(self.sessions.stop(session_id)).as_dict()
+    def stop(self, session: str) -> dict[str, Any]:
+        record: dict[str, Any] = self._call(self.sessions.stop(self._id_of(session))).as_dict()
         return record
+
+    def _id_of(self, session: str) -> str:
+        from ..sessions.naming import session_id_of
+
+        return str(self._call(session_id_of(self.sessions, session)))
 
 
 def read_manifest(path: str) -> str:

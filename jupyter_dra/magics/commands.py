@@ -108,7 +108,7 @@ def _launch(parser: argparse.ArgumentParser) -> None:
 
 def _session(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "session", nargs="?", metavar="SESSION", help="its id; without one: this kernel's own"
+        "session", nargs="?", metavar="SESSION", help="its id or name; without one: this kernel's own"
     )
 
 

@@ -39,7 +39,7 @@ def test_a_session_from_the_shell(live: Command, shared_cluster: LocalCluster) -
         assert moved.json["devices"][0]["device"] == launched.json["devices"][0]["device"]
         assert moved.json["kernels"][0]["pod"] == f"{session_id}-1"
         assert f"moved to pod {session_id}-1" in live("describe", session_id).out
-        attached = live("attach", session_id, "-o", "json")
+        attached = live("attach", "shell", "-o", "json")
         assert attached.status == 0, attached.err
         assert len(attached.json["kernels"]) == 2
         extended = live("extend", session_id, "--by", "1h", "-o", "json")
@@ -49,11 +49,22 @@ def test_a_session_from_the_shell(live: Command, shared_cluster: LocalCluster) -
         assert session_id in too_long.err and extended.json["lease"]["longest_until"] in too_long.err
         assert "podside" in live("logs", session_id).out
     finally:
-        stopped = live("stop", session_id)
+        stopped = live("stop", "shell")
     assert (stopped.status, "ended" in stopped.out) == (0, True)
     shared_cluster.wait_gone("resourceclaims", session_id)
-    assert "You stopped the session." in live("describe", session_id).out
+    assert "You stopped the session." in live("describe", "shell").out
     assert live("sessions").out.strip() == "You hold no device."
+
+
+def test_a_name_that_two_sessions_have_is_not_guessed_at(live: Command) -> None:
+    ids = [live("launch", "--tier", "small-gpu", "--name", "twin", "-o", "json").json["id"] for _ in range(2)]
+    try:
+        refused = live("stop", "twin")
+        assert refused.status == 5
+        assert all(one in refused.err for one in ids) and "by its id" in refused.err
+        assert {one["id"] for one in live("sessions", "-o", "json").json["sessions"]} == set(ids)
+    finally:
+        assert live("stop", *ids).status == 0
 
 
 def test_an_administrator_ends_a_session_and_its_owner_reads_why(

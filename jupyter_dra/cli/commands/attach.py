@@ -12,16 +12,16 @@ from ..output import clean, show
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("session", help="the session's id")
+    parser.add_argument("session", help="the session's id or name")
     add_cluster(parser)
     add_output(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    from ..surroundings import open_sessions
+    from ..surroundings import open_session
 
-    with open_sessions(arguments) as sessions:
-        record = asyncio.run(_attach(sessions, arguments.session))
+    with open_session(arguments) as (sessions, session_id):
+        record = asyncio.run(_attach(sessions, session_id))
     kernel = record["kernels"][-1]
     words = (
         f"Kernel {clean(kernel['id'])} joined {clean(record['id'])}. They share all of its memory; "

@@ -25,16 +25,16 @@ from ..session_words import (
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("session", help="the session's id")
+    parser.add_argument("session", help="the session's id or name")
     add_cluster(parser)
     add_output(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    from ..surroundings import open_sessions
+    from ..surroundings import open_session
 
-    with open_sessions(arguments) as sessions:
-        record = asyncio.run(_get(sessions, arguments.session))
+    with open_session(arguments) as (sessions, session_id):
+        record = asyncio.run(_get(sessions, session_id))
     show(record, arguments.output, _in_words(record))
     return exits.DONE
 

@@ -11,16 +11,16 @@ from ..output import clean, show
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("session", help="the session's id")
+    parser.add_argument("session", help="the session's id or name")
     add_cluster(parser)
     add_output(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    from ..surroundings import open_sessions
+    from ..surroundings import open_session
 
-    with open_sessions(arguments) as sessions:
-        record = asyncio.run(sessions.detach(arguments.session)).as_dict()
+    with open_session(arguments) as (sessions, session_id):
+        record = asyncio.run(sessions.detach(session_id)).as_dict()
     words = f"Session {clean(record['id'])} is yours to manage with kubectl; its lease still ends the pod."
     show(record, arguments.output, words)
     return exits.DONE

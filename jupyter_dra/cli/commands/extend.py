@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("session", help="the session's id")
+    parser.add_argument("session", help="the session's id or name")
     parser.add_argument("time", nargs="?", metavar="TIME", help="how much longer, such as 90m (default: 2h)")
     parser.add_argument("--by", metavar="TIME", help="the same as an option")
     parser.add_argument("--idle-timeout", metavar="TIME", help="another idle limit")
@@ -27,7 +27,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    from ..surroundings import open_sessions
+    from ..surroundings import open_session
 
     if arguments.time and arguments.by:
         raise InputError("The time stands there twice.", path="--by", next_step="Leave out one of the two.")
@@ -35,8 +35,8 @@ def run(arguments: argparse.Namespace) -> int:
     idle = (
         None if arguments.idle_timeout is None else parse_duration(arguments.idle_timeout, "--idle-timeout")
     )
-    with open_sessions(arguments) as sessions:
-        record = asyncio.run(_extend(sessions, arguments.session, seconds, idle))
+    with open_session(arguments) as (sessions, session_id):
+        record = asyncio.run(_extend(sessions, session_id, seconds, idle))
     show(record, arguments.output, f"Session {clean(record['id'])} {lease_line(record['lease'], now())}.")
     return exits.DONE
 

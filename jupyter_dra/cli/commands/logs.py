@@ -13,7 +13,7 @@ from ..output import clean_block
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("session", help="the session's id")
+    parser.add_argument("session", help="the session's id or name")
     parser.add_argument("--kernel", metavar="ID", help="which kernel, when several share the session")
     parser.add_argument("--tail", type=int, metavar="N", help="only the last N lines")
     parser.add_argument("-f", "--follow", action="store_true", help="go on until the kernel ends")
@@ -22,17 +22,17 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    from ..surroundings import open_sessions
+    from ..surroundings import open_session
 
-    with open_sessions(arguments) as sessions:
-        asyncio.run(_copy(sessions, arguments))
+    with open_session(arguments) as (sessions, session_id):
+        asyncio.run(_copy(sessions, session_id, arguments))
     return exits.DONE
 
 
-async def _copy(sessions: Any, arguments: argparse.Namespace) -> None:
+async def _copy(sessions: Any, session_id: str, arguments: argparse.Namespace) -> None:
     rest = b""
     async for chunk in sessions.logs(
-        arguments.session, kernel_id=arguments.kernel, tail=arguments.tail, follow=arguments.follow
+        session_id, kernel_id=arguments.kernel, tail=arguments.tail, follow=arguments.follow
     ):
         if arguments.raw:
             sys.stdout.buffer.write(chunk)

@@ -11,7 +11,7 @@ from ..output import clean, show
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("session", help="the session's id")
+    parser.add_argument("session", help="the session's id or name")
     parser.add_argument("--kernel", metavar="ID", help="which kernel, when several share the session")
     parser.add_argument("--image", help="another image; the kernel moves to another pod, the device stays")
     parser.add_argument("--cpu", help="another number of CPUs, likewise")
@@ -22,12 +22,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     from ...sessions import PodChange
-    from ..surroundings import open_sessions
+    from ..surroundings import open_session
 
     change = PodChange(arguments.image, arguments.cpu, arguments.host_memory)
-    with open_sessions(arguments) as sessions:
-        record = asyncio.run(
-            sessions.restart_kernel(arguments.session, arguments.kernel, change=change)
-        ).as_dict()
+    with open_session(arguments) as (sessions, session_id):
+        record = asyncio.run(sessions.restart_kernel(session_id, arguments.kernel, change=change)).as_dict()
     show(record, arguments.output, f"Kernel of {clean(record['id'])} restarted on the same device.")
     return exits.DONE

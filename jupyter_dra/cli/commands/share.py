@@ -11,17 +11,17 @@ from ..output import clean, show
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("session", help="the session's id")
+    parser.add_argument("session", help="the session's id or name")
     parser.add_argument("user", nargs="*", help="who may join; nobody takes it back")
     add_cluster(parser)
     add_output(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    from ..surroundings import open_sessions
+    from ..surroundings import open_session
 
-    with open_sessions(arguments) as sessions:
-        record = asyncio.run(sessions.share(arguments.session, arguments.user)).as_dict()
+    with open_session(arguments) as (sessions, session_id):
+        record = asyncio.run(sessions.share(session_id, arguments.user)).as_dict()
     names = ", ".join(map(clean, record["shared_with"]))
     words = (
         f"{names} may join {clean(record['id'])} with `jupyter dra attach {clean(record['id'])}`. "

@@ -12,7 +12,7 @@ from ..output import clean, show
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("session", nargs="*", help="ids of sessions")
+    parser.add_argument("session", nargs="*", help="ids or names of sessions")
     parser.add_argument("--all", action="store_true", help="all of your sessions")
     parser.add_argument("--no-wait", action="store_true", help="return before everything is given back")
     parser.add_argument(
@@ -47,9 +47,12 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 async def _stop(sessions: Any, arguments: argparse.Namespace) -> list[dict[str, Any]]:
+    from ...sessions.naming import session_id_of
+
     if arguments.as_admin:
         return [await _stop_as_admin(sessions, one, arguments.because) for one in arguments.session]
-    ids = arguments.session or [one.id for one in await sessions.list()]
+    named = [await session_id_of(sessions, one) for one in arguments.session]
+    ids = named or [one.id for one in await sessions.list()]
     records = [await sessions.stop(one, force=arguments.force) for one in ids]
     if not arguments.no_wait:
         records = list(await asyncio.gather(*(sessions.ended(one) for one in ids)))
