@@ -33,17 +33,23 @@ class Gateway:
     port: int = 0
     _loop: asyncio.AbstractEventLoop = field(default_factory=asyncio.new_event_loop)
     _writers: set[asyncio.StreamWriter] = field(default_factory=set)
+    _tasks: set[asyncio.Task[None]] = field(default_factory=set)
     _server: asyncio.Server | None = None
     _thread: threading.Thread | None = None
 
     def start(self, handler: Handler, context: ssl.SSLContext | None = None) -> None:
         ready = threading.Event()
 
-        async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        def accept(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
             if not self.up:
                 writer.transport.abort()
                 return
-            self._writers.add(writer)
+            self._writers.add(writer)  # here, since a task that is cancelled before it began closes nothing
+            task = self._loop.create_task(serve(reader, writer))
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
+
+        async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
             try:
                 await handler(reader, writer)
             except (OSError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
@@ -53,7 +59,7 @@ class Gateway:
                 writer.transport.abort()
 
         async def main() -> None:
-            self._server = await asyncio.start_server(serve, "127.0.0.1", 0, ssl=context)
+            self._server = await asyncio.start_server(accept, "127.0.0.1", 0, ssl=context)
             self.port = self._server.sockets[0].getsockname()[1]
             ready.set()
 
@@ -80,10 +86,12 @@ class Gateway:
         async def end() -> None:
             assert self._server is not None
             self._server.close()
-            tasks = [task for task in asyncio.all_tasks() if task is not asyncio.current_task()]
+            tasks = list(self._tasks)
             for task in tasks:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
+            for writer in self._writers:
+                writer.transport.abort()
 
         asyncio.run_coroutine_threadsafe(end(), self._loop).result(10)
         self._loop.call_soon_threadsafe(self._loop.stop)
@@ -107,10 +115,10 @@ async def join(
     try:
         await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
     finally:
+        other[1].transport.abort()  # before anything is awaited, which may be cancelled too
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
-        other[1].transport.abort()
 
 
 def connect_proxy(login: str | None = None) -> Gateway:
