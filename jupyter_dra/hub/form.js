@@ -1,4 +1,4 @@
-// Keeps the verdict below the tiers true while people choose. Text only: everything foreign stays text.
+// Keeps the verdict below the tiers true while people choose: looked up, never made up. Everything foreign stays text.
 (() => {
   const form = document.querySelector('.dra-form');
   const note = form?.querySelector('.dra-verdict');
@@ -7,52 +7,23 @@
   }
   const words = note.querySelector('p');
   const facts = JSON.parse(form.dataset.facts);
-  const value = name => {
-    const field = [...form.querySelectorAll('select')].find(one => one.name === name);
-    return field ? field.value : '';
-  };
-  const judge = () => {
-    const chosen = form.querySelector('input[name="dra-tier"]:checked');
-    const tier = chosen && facts.tiers[chosen.value];
-    const memory = form.querySelector('#dra-vram');
+  const memory = form.querySelector('#dra-vram');
+  const value = name => [...form.querySelectorAll('select')].find(one => one.name === name)?.value;
+  const verdict = chosen => {
+    const tier = chosen && Object.hasOwn(facts.tiers, chosen) ? facts.tiers[chosen] : null;
     if (memory) {
       memory.disabled = !tier || tier.settled;
     }
-    if (!chosen) {
-      return ['none', facts.words.choose];
-    }
     if (!tier) {
-      return ['none', facts.words.cpu];
+      return chosen ? facts.none : facts.choose;
     }
-    const least = Number(memory?.selectedOptions[0]?.dataset.bytes ?? 0);
-    const count = Number(value('dra-count--' + chosen.value) || tier.count);
-    const sizes = tier.sizes.filter(one => one.bytes >= least);
-    const total = least ? sizes.reduce((sum, one) => sum + one.devices, 0) : tier.devices;
-    const free = least ? sizes.reduce((sum, one) => sum + one.free, 0) : tier.free;
-    return verdict(tier, total, free, count);
-  };
-  const verdict = (tier, total, free, count) => {
-    const fill = (text, values) =>
-      text.replace(/%(\w+)%/g, (_, name) => String(values[name]).replaceAll('|', '¦'));
-    const values = { free, total, count, tier: tier.title, most: tier.most };
-    if (tier.unknown) {
-      return ['none', fill(facts.words.unknown, values)];
-    }
-    if (total === 0) {
-      return ['impossible', fill(facts.words.never, values)];
-    }
-    if (count > tier.most) {
-      return ['impossible', fill(facts.words.many, values)];
-    }
-    if (free < count) {
-      return ['busy', fill(free ? facts.words.few : facts.words.taken, values)];
-    }
-    return ['fits', fill(tier.sure ? facts.words.fits : facts.words.perhaps, values)];
+    const floor = tier.settled ? '' : (memory?.value ?? '');
+    return tier.verdicts[floor][value('dra-count--' + chosen) ?? tier.least];
   };
   const update = () => {
-    const [code, text] = judge();
-    if (words.textContent !== text.replace('|', '')) {
-      const [lead, rest = ''] = text.split('|');
+    const chosen = form.querySelector('input[name="dra-tier"]:checked')?.value;
+    const [code, lead, rest] = facts.words[verdict(chosen)];
+    if (words.textContent !== lead + rest) {
       const strong = document.createElement('strong');
       strong.textContent = lead;
       note.dataset.verdict = code;

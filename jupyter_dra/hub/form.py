@@ -3,46 +3,35 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping, Sequence
 from importlib.resources import files
 from typing import Any
 
 from ..planner.naming import price_label, short_product
+from .choices import Prospects, Verdicts, chosen_count, numbers, title
 from .markup import element, text
 from .options import FORM_PREFIX, NO_DEVICE, Rules, TierOffer
+from .prospects import floors_of
 
-#: Numbers offered where neither tier nor class says which; above the most of one node they are marked.
-_FREE_COUNTS = 8
 _ICONS = {
     "fits": "M8 1a7 7 0 1 0 0 14A7 7 0 0 0 8 1M4.5 8l2.5 2.5 4.5-5",
     "busy": "M8 1a7 7 0 1 0 0 14A7 7 0 0 0 8 1M8 4v4l2.5 2",
     "impossible": "M8 1a7 7 0 1 0 0 14A7 7 0 0 0 8 1M3.5 3.5l9 9",
     "none": "M8 1a7 7 0 1 0 0 14A7 7 0 0 0 8 1M8 7.5v4M8 4.5v.5",
 }
-#: The verdict; what stands before the bar is emphasized.
-WORDS = {
-    "choose": "Choose a device.|",
-    "cpu": "No device.| The server starts at once.",
-    "unknown": "Not known.| What is free of %tier% cannot be seen here; the server waits for its device.",
-    "never": "Not possible here.| No %tier% has that memory.",
-    "many": "Not possible here.| No node has more than %most% of these.",
-    "taken": "All taken for now.| %total% of %total% are in use. The server waits and goes on by itself.",
-    "few": "Too few are free.| %free% of %total% are free, %count% are asked for. The server waits for more.",
-    "fits": "Fits now.| %free% of %total% are free. The server holds its device until you stop it.",
-    "perhaps": "At most %free% of %total% are free.| The server waits for its device and holds it until you stop it.",
-}
 
 
 def render(
     rules: Rules,
     *,
+    prospects: Prospects | None = None,
     chosen: Mapping[str, Any] | None = None,
     notes: Sequence[tuple[str, str, str]] = (),
 ) -> str:
     """The form's HTML.
 
     Args:
+        prospects: what each tier has now, by floor of memory; a tier that is missing there gets no promise.
         chosen: what was chosen last time, as far as it still exists.
         notes: sentences above the form, each as words before, an emphasized name, words after.
     """
@@ -63,20 +52,20 @@ def render(
         parts.append(element("div", *fields, class_="dra-fields"))
     if len(rules.images) > 1:
         parts.append(_image(rules, chosen))
-    code, *words = _first_verdict(rules, current)
+    table = Verdicts(rules, prospects or {})
+    code, lead, rest = table.at(current, str(chosen.get("vram") or ""), chosen_count(rules, current, chosen))
     icons = "".join(_icon(name, class_=f"dra-{name}") for name in _ICONS)
     parts.append(
         element(
             "div",
             icons,
-            element("p", element("strong", text(words[0])), text(words[1]), role="status"),
+            element("p", element("strong", text(lead)), text(rest), role="status"),
             class_="dra-note dra-verdict",
             data_verdict=code,
         )
     )
     parts.append(element("script", _file("form.js")))
-    facts = {"tiers": {one.name: _facts(one) for one in rules.tiers}, "words": WORDS}
-    return element("div", *parts, class_="dra-form", data_facts=json.dumps(facts))
+    return element("div", *parts, class_="dra-form", data_facts=json.dumps(table.as_dict()))
 
 
 def notes_only(notes: Sequence[tuple[str, str, str]]) -> str:
@@ -117,11 +106,6 @@ def _first(rules: Rules) -> str:
 
 def _usable(offer: TierOffer) -> bool:
     return bool(offer.facts.get("available", "claim" in offer.requirement))
-
-
-def title(offer: TierOffer) -> str:
-    """The tier's name for people."""
-    return offer.display_name or offer.name
 
 
 def _cpu_row(current: str) -> str:
@@ -185,22 +169,17 @@ def _row(
 
 def _memory(rules: Rules, chosen: Mapping[str, Any]) -> str:
     """Sizes that exist among the offered tiers; each is a floor, named as on the card."""
-    labels: dict[str, int] = {}
-    for offer in rules.tiers:
-        if "vram" not in offer.requirement:
-            for size in offer.facts.get("sizes") or ():
-                labels[size["label"]] = min(size["min_bytes"], labels.get(size["label"], size["min_bytes"]))
+    labels = floors_of(rules.tiers)
     if len(labels) < 2:
         return ""
-    options = [element("option", "any", value="", data_bytes=0)]
-    for label in sorted(labels, key=lambda one: labels[one]):
+    options = [element("option", "any", value="")]
+    for label in labels:
         value = label.replace(" ", "")
         options.append(
             element(
                 "option",
                 text(f"{label} (as on the card)"),
                 value=value,
-                data_bytes=labels[label],
                 selected=chosen.get("vram") == value,
             )
         )
@@ -218,19 +197,9 @@ def _image(rules: Rules, chosen: Mapping[str, Any]) -> str:
     return element("div", field, class_="dra-fields")
 
 
-def _numbers(offer: TierOffer) -> list[int]:
-    """The numbers a tier offers as a choice; none where there is nothing to choose."""
-    if isinstance(offer.counts, str) or "count" in offer.requirement or "claim" in offer.requirement:
-        return []
-    if offer.counts is not None:
-        return sorted(offer.counts) if len(offer.counts) > 1 else []
-    most = int(offer.facts.get("most_on_one_node") or 1)
-    return list(range(1, min(most, _FREE_COUNTS) + 1)) if most > 1 else []
-
-
 def _count(number: int, offer: TierOffer, chosen: Mapping[str, Any]) -> str:
-    numbers = _numbers(offer)
-    if not numbers:
+    offered = numbers(offer)
+    if not offered:
         return ""
     most = offer.facts.get("most_on_one_node")
     mine = str(chosen.get("count")) if chosen.get("tier") == offer.name else ""
@@ -241,7 +210,7 @@ def _count(number: int, offer: TierOffer, chosen: Mapping[str, Any]) -> str:
             value=one,
             selected=mine == str(one),
         )
-        for one in numbers
+        for one in offered
     ]
     key = f"dra-count-{number}"
     select = element(
@@ -256,52 +225,3 @@ def _count_rules(offers: Sequence[TierOffer]) -> str:
         f".dra-form:has(#dra-tier-{number}:checked) .dra-count-{number} {{ display: block; }}\n"
         for number in range(len(offers))
     )
-
-
-def _facts(offer: TierOffer) -> dict[str, Any]:
-    facts = offer.facts
-    numbers = _numbers(offer)
-    fixed = offer.requirement.get("count", 1)
-    return {
-        "title": title(offer),
-        "settled": "vram" in offer.requirement or "claim" in offer.requirement,
-        "unknown": facts.get("free_at_most") is None,
-        "sure": facts.get("free") is not None,
-        "devices": facts.get("devices") or 0,
-        "free": facts.get("free_at_most") or 0,
-        "most": facts.get("most_on_one_node") or 0,
-        "count": numbers[0] if numbers else fixed if isinstance(fixed, int) else 1,
-        "sizes": [
-            {"bytes": size["min_bytes"], "devices": size["devices"], "free": size["free_at_most"]}
-            for size in facts.get("sizes") or ()
-        ],
-    }
-
-
-def _first_verdict(rules: Rules, current: str) -> tuple[str, str, str]:
-    """The verdict without a memory wish, as the page's script words it; pages without scripts keep it.
-
-    Returns code, emphasized words, further words.
-    """
-    offer = next((one for one in rules.tiers if one.name == current), None)
-    if offer is None:
-        lead, _, rest = WORDS["cpu" if current == NO_DEVICE else "choose"].partition("|")
-        return "none", lead, rest
-    facts = _facts(offer)
-    if facts["unknown"]:
-        code, key = "none", "unknown"
-    elif facts["devices"] == 0:
-        code, key = "impossible", "never"
-    elif facts["count"] > facts["most"]:
-        code, key = "impossible", "many"
-    elif facts["free"] < facts["count"]:
-        code, key = "busy", "few" if facts["free"] else "taken"
-    else:
-        code, key = "fits", "fits" if facts["sure"] else "perhaps"
-    lead, _, rest = WORDS[key].partition("|")
-    values = {**facts, "total": facts["devices"], "tier": facts["title"]}
-    return code, _filled(lead, values), _filled(rest, values)
-
-
-def _filled(words: str, values: Mapping[str, Any]) -> str:
-    return re.sub(r"%(\w+)%", lambda match: str(values[match[1]]), words)

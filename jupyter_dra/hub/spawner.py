@@ -32,6 +32,7 @@ from .options import (
     split_options,
 )
 from .profiles import MAIN_CLAIM, DeviceWish, current_name, select
+from .prospects import Prospect, prospects
 from .refusing import refused, said, server_text
 from .starting import Start
 from .watching import ClusterView
@@ -243,7 +244,18 @@ class DRASpawner(KubeSpawner):  # type: ignore[misc]  # KubeSpawner publishes no
         if held:
             names = ", ".join(_server_words(name) for name in sorted(held))
             notes.append((f"You hold {sum(held.values())} of {self._limit} devices: ", names, "."))
-        return render(rules, chosen=chosen, notes=notes)
+        return render(rules, prospects=await self._prospects(rules), chosen=chosen, notes=notes)
+
+    async def _prospects(self, rules: Rules) -> dict[str, dict[str, Prospect]]:
+        """What the offered tiers have now; people who are offered the same share one answer."""
+        namespace, offered = self.namespace, rules.tiers
+        return dict(
+            await self.view.ask(
+                lambda inventory: prospects(inventory, offered, namespace),
+                namespace,
+                key=f"prospects {namespace} {[(one.name, one.counts, one.requirement) for one in offered]}",
+            )
+        )
 
     @default("options_from_form")
     def _options_from_form_default(self) -> Any:
@@ -475,7 +487,7 @@ class DRASpawner(KubeSpawner):  # type: ignore[misc]  # KubeSpawner publishes no
 
 
 def _gone(name: object) -> tuple[str, str, str]:
-    return ("Your last choice, ", str(name), ", is no longer offered. Please choose again.")
+    return ("Your last choice, ", str(name), ", is no longer offered. Choose again.")
 
 
 def _server_words(name: str) -> str:

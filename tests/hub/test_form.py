@@ -12,6 +12,9 @@ from jupyter_dra.errors import RequirementError
 from jupyter_dra.hub.form import notes_only, render
 from jupyter_dra.hub.markup import element, text
 from jupyter_dra.hub.options import Rules, TierOffer, offers, options_from_form, read_image
+from jupyter_dra.hub.prospects import Prospect, prospects
+from jupyter_dra.planner import Inventory
+from tests.planner.build import NVIDIA_CLASS, a100, device_class, h100, slice_of
 
 HOSTILE = [
     "<img src=x onerror=alert(1)>",
@@ -163,13 +166,98 @@ def test_what_was_chosen_last_time_is_chosen_again() -> None:
     assert selected == {"80GB", "2"}
 
 
-def test_the_verdict_is_there_without_a_script() -> None:
-    free = Page(render(rules("a"), chosen={"tier": "a"}))
-    assert "Fits now." in free.texts and any("3 of 8 are free" in one for one in free.texts)
-    few = rules({"name": "a", "counts": [4, 8]}, elements=[element_of("a", most_on_one_node=8)])
-    assert any("4 are asked for" in one for one in Page(render(few, chosen={"tier": "a"})).texts)
-    many = rules({"name": "a", "counts": [8, 9]})
-    assert any("No node has more than 4" in one for one in Page(render(many, chosen={"tier": "a"})).texts)
+def two_sizes() -> list[dict[str, Any]]:
+    """One class over two nodes with two cards of 40 GB and two of 80 GB."""
+    small = slice_of("a100", [a100("gpu-0"), a100("gpu-1")])
+    large = slice_of("h100", [h100("gpu-0"), h100("gpu-1")])
+    return [device_class("gpu", NVIDIA_CLASS), small, large]
+
+
+H100S = Prospect("fits", 8, 3, nodes=2, rooms=(2, 1), likely="H100 80 GB")
+
+
+def verdict(*entries: Any, **now: Prospect) -> str:
+    """What the form says of tier ``a``, of one floor of memory, before any script runs."""
+    shown = rules(*entries or ("a",), elements=[element_of("a", most_on_one_node=8)])
+    page = Page(render(shown, prospects={"a": {"": now.get("any", H100S)}}, chosen={"tier": "a"}))
+    return "".join(
+        page.texts[page.texts.index("How many" if entries else "Memory of the device, at least") :]
+    )
+
+
+def test_a_fitting_choice_names_its_devices_its_nodes_and_the_likely_one_without_a_script() -> None:
+    assert "Fits now. 3 devices on 2 nodes, likely an H100 80 GB. The server holds it until" in verdict()
+    single = Prospect("fits", 1, 1, nodes=1, rooms=(1,), likely="T4 16 GB")
+    assert "Fits now. 1 device on 1 node, likely a T4 16 GB." in verdict(any=single)
+
+
+def test_several_devices_are_judged_by_the_nodes_that_have_room_for_them() -> None:
+    two = {"name": "a", "counts": [2, 4]}
+    assert "Fits now. 1 node has 2 free devices, likely 2 × H100 80 GB. The server holds them" in verdict(two)
+    elsewhere = Prospect("fits", 8, 3, nodes=2, rooms=(1, 2), likely="H100 80 GB")
+    assert "Fits now. 1 node has 2 free devices. The server holds them" in verdict(two, any=elsewhere)
+    scattered = Prospect("fits", 8, 3, nodes=3, rooms=(1, 1, 1), likely="H100 80 GB")
+    assert "Too few on one node. 3 devices are free, but no node has more than 1. A server runs" in verdict(
+        two, any=scattered
+    )
+    cut = Prospect("fits", 900, 300, nodes=300, rooms=(1,) * 50, whole=False, likely="H100 80 GB")
+    assert "Fits now. There are nodes with 2 free devices. The server holds them" in verdict(two, any=cut)
+    assert "Too few are free. 3 of 8 are free, 4 are asked for." in verdict({"name": "a", "counts": [4, 8]})
+    assert "No node has more than 8 of these." in verdict(
+        {"name": "a", "counts": [9, 16]}, any=Prospect("fits", 16, 16)
+    )
+
+
+def test_what_is_taken_hidden_or_unknown_is_not_promised() -> None:
+    assert "All taken for now. 8 of 8 are in use." in verdict(any=Prospect("busy", 8, 0))
+    unsure = Prospect("unknown", 8, 3, sure=False, nodes=2, rooms=(2, 1), likely="H100 80 GB")
+    said = verdict(any=unsure)
+    assert "At most 3 of 8 are free. The server waits for what it needs." in said and "likely" not in said
+    assert "Not free together now." in verdict(any=Prospect("busy", 8, 3, nodes=1, rooms=(3,)))
+    assert "Not known. What is free of a cannot be seen here" in verdict(any=Prospect("unknown", None))
+    assert "Not possible here. No node has this" in verdict(any=Prospect("impossible", 0))
+
+
+def test_the_script_finds_a_verdict_for_every_choice_the_page_offers() -> None:
+    shown = rules("a", {"name": "b", "requirement": {"vram": "80GB"}}, {"name": "c", "counts": [2]})
+    page = Page(render(shown, prospects={"a": {"": H100S, "40GB": H100S, "80GB": Prospect("impossible", 0)}}))
+    data = json.loads(
+        next(attrs["data-facts"] or "" for _, attrs in page.elements if attrs.get("data-facts"))
+    )
+    for name, tier in data["tiers"].items():
+        floors = [""] if tier["settled"] else page.options("dra-vram")
+        numbers = page.options(f"dra-count--{name}") or [str(tier["least"])]
+        for floor in floors:
+            for number in numbers:
+                code, lead, rest = data["words"][tier["verdicts"][floor][number]]
+                assert code in ("fits", "busy", "impossible", "none") and lead and isinstance(rest, str)
+    assert data["words"][data["tiers"]["a"]["verdicts"]["80GB"]["1"]][2] == " No a has that memory."
+    assert data["words"][data["none"]][1] == "No device."
+
+
+def test_a_form_asks_one_plan_for_all_floors_that_shut_out_the_same_devices() -> None:
+    inventory = Inventory.from_objects(two_sizes())
+    asked = []
+    plan = inventory.plan
+    inventory.plan = lambda *words, **more: asked.append(words[0]) or plan(*words, **more)  # type: ignore[method-assign,func-returns-value]
+    offered = offers(None, inventory.tiers(), ())
+    found = prospects(inventory, offered, "default")
+    assert [len(one) for one in found.values()] == [3]
+    assert [wish.get("vram") for wish in asked] == [None, "80GB"]
+    assert (
+        found["gpu"]["40GB"]
+        == found["gpu"][""]
+        == Prospect("fits", 4, 4, nodes=2, rooms=(2, 2), likely="A100 40 GB")
+    )
+    assert found["gpu"]["80GB"].likely == "H100 80 GB" and found["gpu"]["80GB"].nodes == 1
+
+
+def test_a_tier_that_gives_every_device_of_a_node_says_how_many_they_are() -> None:
+    inventory = Inventory.from_objects(two_sizes())
+    offered = offers([TierOffer.from_config({"name": "gpu", "counts": "all"})], inventory.tiers(), ())
+    found = prospects(inventory, offered, "default")
+    page = Page(render(Rules(offered), prospects=found, chosen={"tier": "gpu"}))
+    assert any("4 devices on 2 nodes, likely 2 × A100 40 GB." in one for one in page.texts)
 
 
 def test_no_tier_at_all_is_said() -> None:
@@ -191,8 +279,9 @@ def test_hostile_text_stays_text(evil: str) -> None:
             sizes=[{**one, "label": f"{word} {one['label']}"} for one in element_of("x")["sizes"]],
         )
         shown = rules(entry, elements=[found])
+        now = {word: {"": Prospect("fits", 3, 3, nodes=1, rooms=(3,), likely=word)}}
         return Page(
-            render(shown, chosen={"tier": word}, notes=[(word, word, word)])
+            render(shown, prospects=now, chosen={"tier": word}, notes=[(word, word, word)])
             + notes_only([(word, word, word)])
         )
 
@@ -201,7 +290,8 @@ def test_hostile_text_stays_text(evil: str) -> None:
     assert [sorted(attrs) for _, attrs in shown.elements] == [sorted(attrs) for _, attrs in twin.elements]
     assert "".join(shown.texts).count(evil.replace("\u0000", "\ufffd")) >= 4 or "\u0000" in evil
     facts = next(attrs["data-facts"] for _, attrs in shown.elements if attrs.get("data-facts"))
-    assert json.loads(facts or "")["tiers"][evil]["title"] == evil
+    data = json.loads(facts or "")
+    assert evil in data["words"][data["tiers"][evil]["verdicts"][""]["1"]][2]
 
 
 @pytest.mark.threat("T01")

@@ -14,6 +14,7 @@ from markupsafe import Markup
 
 from jupyter_dra.hub.form import render
 from jupyter_dra.hub.options import Rules, TierOffer
+from jupyter_dra.hub.prospects import Prospect
 from jupyter_dra.hub.words import waiting
 
 SHARED = Path(DATA_FILES_PATH)
@@ -23,6 +24,16 @@ GONE = ("Your last choice, ", "gpu-old", ", is no longer offered. Choose again."
 def offer(tier: dict[str, Any]) -> TierOffer:
     facts = {**tier, "price": tier["price"] and dict(tier["price"])}
     return TierOffer(tier["name"], tier["display_name"], requirement={"tier": tier["name"]}, facts=facts)
+
+
+def prospect(tier: dict[str, Any]) -> Prospect:
+    """What a plan would tell of a tier's free devices; its first product is the likely one."""
+    free = tier["free"]
+    label = f"{tier['products'][0]['name'].split()[1].split('-')[0]} {tier['sizes'][0]['label']}"
+    verdict = "fits" if free else "busy"
+    return Prospect(
+        verdict, tier["devices"], free, nodes=tier["nodes"], rooms=(free,), likely=label if free else None
+    )
 
 
 def waiting_words() -> str:
@@ -52,11 +63,24 @@ def write(folder: Path, tiers: list[dict[str, Any]]) -> None:
     }
     named = [tier for tier in tiers if tier["device_kind"] == "gpu"]
     named[1] = {**named[1], "free": 0, "free_at_most": 0}
+    labels = {size["label"] for tier in named for size in tier["sizes"]}
+    nothing = Prospect("impossible", 0)
+    found = {
+        tier["name"]: {
+            "": prospect(tier),
+            **{
+                label.replace(" ", ""): prospect(tier) if label <= tier["sizes"][0]["label"] else nothing
+                for label in labels
+            },
+        }
+        for tier in named
+    }
     form = render(
         Rules(
             tiers=tuple(offer(tier) for tier in named),
             images=("cuda-notebook:2026.10", "pytorch-notebook:2026.10"),
         ),
+        prospects=found,
         chosen={"tier": "high-memory-gpu", "vram": "80GB"},
         notes=[GONE],
     )
@@ -66,6 +90,8 @@ def write(folder: Path, tiers: list[dict[str, Any]]) -> None:
     (folder / "progress.html").write_text(page)
     (folder / "waiting.txt").write_text(waiting_words())
     (folder / "static").symlink_to(SHARED / "static")
+    (folder / "hub").mkdir()
+    (folder / "hub/logo").symlink_to(SHARED / "static/images/jupyterhub-80.png")
 
 
 write(Path(sys.argv[1]), json.load(sys.stdin))
