@@ -155,9 +155,10 @@ def test_a_chain_of_owners_is_collected_to_its_end(
     top = api.post(maps, config_map("top")).json()
     middle = api.post(maps, owned(config_map("middle"), top)).json()
     api.post(maps, owned(config_map("bottom"), middle))
-    api.delete(f"{maps}/top")
-    with watcher.watch(maps, fieldSelector="metadata.name=bottom", timeoutSeconds=5) as events:
-        assert all(event["type"] == "DELETED" for event in events if event["type"] != "ADDED")
+    with watcher.watch(maps, fieldSelector="metadata.name=bottom") as events:
+        assert next(events)["type"] == "ADDED"
+        api.delete(f"{maps}/top")
+        assert next(events)["type"] == "DELETED"
     assert api.get(f"{maps}/bottom").status_code == 404
 
 
