@@ -19,6 +19,7 @@ from typing import Any
 import requests
 
 from jupyter_dra.cluster.roles import rbac
+from jupyter_dra.kernels.folders import PrivateFolder
 from tests.backends import Backend
 from tests.localcluster_fixture import LocalCluster
 
@@ -84,7 +85,7 @@ def cluster_with_hub_rights(
     **options: Any,
 ) -> LocalCluster:
     """A cluster with one more user, who has what ``jupyter dra rbac hub`` prints and nothing else."""
-    with tempfile.TemporaryDirectory(prefix="jdh-") as folder:
+    with PrivateFolder(tempfile.gettempdir()) as folder:
         tokens = Path(folder) / "tokens.csv"
         tokens.write_text(f"{HUB_TOKEN},{HUB_USER},{HUB_USER}\n")
         tokens.chmod(0o600)

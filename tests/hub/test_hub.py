@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 import requests
 
+from jupyter_dra.kernels.folders import PrivateFolder
 from tests.hub.hubs import Hub, wait_for
 from tests.localcluster_fixture import LocalCluster, claim_manifest, pod_manifest
 
@@ -31,7 +32,7 @@ c.DRASpawner.tiers.append({"name": "middle", "device_class": "medium-gpu", "disp
 
 @pytest.fixture(scope="module")
 def hub(cluster: LocalCluster) -> Iterator[Hub]:
-    with tempfile.TemporaryDirectory(prefix="jdh-") as folder:
+    with PrivateFolder(tempfile.gettempdir()) as folder:
         found = Hub(Path(folder), cluster, _LAB).start()
         yield found
         found.stop()

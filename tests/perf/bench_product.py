@@ -14,6 +14,8 @@ import tempfile
 import time
 from pathlib import Path
 
+from jupyter_dra.kernels.folders import PrivateFolder
+
 from . import launches, messages, reattach, starts
 from .measuring import Table
 from .places import start_cluster
@@ -29,7 +31,7 @@ def main(words: list[str]) -> int:
         return 2
     began, table = time.monotonic(), Table()
     _say_load()
-    with tempfile.TemporaryDirectory(prefix="dra-bench-") as name:
+    with PrivateFolder(tempfile.gettempdir()) as name:
         folder = Path(name)
         if "starts" in parts:
             starts.measure(table, folder / "starts")

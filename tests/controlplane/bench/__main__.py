@@ -8,6 +8,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+from jupyter_dra.kernels.folders import PrivateFolder
 from tests.controlplane.build import CannotBuild, program
 from tests.controlplane.lab import start_lab
 from tests.controlplane.plane import USERS, ControlPlane
@@ -30,7 +31,7 @@ def main(arguments: list[str] | None = None) -> int:
         return 1
     table = Table()
     if "launches" in parts:
-        with tempfile.TemporaryDirectory(prefix="jdb-") as folder, ControlPlane(users=USERS) as plane:
+        with PrivateFolder(tempfile.gettempdir()) as folder, ControlPlane(users=USERS) as plane:
             lab = start_lab(plane, "dgx-h100")
             try:
                 launches.measure(table, lab, Path(folder))
