@@ -39,20 +39,45 @@ class Binder:
     ) -> Object:
         """Write finalizer, allocation and reservation of a claim (PreBind), created first if it is ``extended``.
 
+        A claim that others wrote to meanwhile is read again: its owners, for instance, are set while it is allocated.
+
         Raises:
+            BindingFailed: the claim is gone, or was allocated by somebody else.
             ApiError: the server refused; nothing is left but, at worst, a finalizer the claim controller takes away.
         """
         namespace, name = key_of(claim)
         if extended is not None and name == PLACEHOLDER:
             return await self._allocate_extended(pod, extended, allocation)
-        if FINALIZER not in (claim["metadata"].get("finalizers") or ()):
-            meta = {
-                **claim["metadata"],
-                "finalizers": [*(claim["metadata"].get("finalizers") or ()), FINALIZER],
-            }
-            claim = await self._client.replace(CLAIMS, {**claim, "metadata": meta}, namespace=namespace)
-            self._claims.learn(claim)
-        return await self._write_allocation(pod, claim, allocation)
+        for _ in range(_CONFLICT_TRIES):
+            try:
+                claim = await self._ensure_finalizer(claim)
+                return await self._write_allocation(pod, claim, allocation)
+            except ApiError as error:
+                if not error.is_conflict:
+                    raise
+            claim = await self._again(claim)
+        raise BindingFailed(f"resource claim {namespace}/{name} keeps changing")
+
+    async def _ensure_finalizer(self, claim: Object) -> Object:
+        present = claim["metadata"].get("finalizers") or ()
+        if FINALIZER in present:
+            return claim
+        meta = {**claim["metadata"], "finalizers": [*present, FINALIZER]}
+        answer = await self._client.replace(
+            CLAIMS, {**claim, "metadata": meta}, namespace=claim["metadata"]["namespace"]
+        )
+        self._claims.learn(answer)
+        return answer
+
+    async def _again(self, claim: Object) -> Object:
+        """The claim as it is now, where the decision about it still holds (kube-scheduler's ``bindClaim``)."""
+        namespace, name = key_of(claim)
+        now = await self._client.get(CLAIMS, name, namespace)
+        if now["metadata"]["uid"] != claim["metadata"]["uid"] or now["metadata"].get("deletionTimestamp"):
+            raise BindingFailed(f"claim {namespace}/{name} got deleted in the meantime")
+        if (now.get("status") or {}).get("allocation"):
+            raise BindingFailed(f"claim {namespace}/{name} got allocated elsewhere in the meantime")
+        return now
 
     async def _write_allocation(self, pod: Object, claim: Object, allocation: Object) -> Object:
         allocation = {**allocation, "allocationTimestamp": now_text()}

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from tests.localcluster_fixture import LocalCluster, claim_manifest, pod_manifest, template_manifest
+
+FAULTS = "/jupyter-dra/faults"
 
 
 def scheduled(cluster: LocalCluster, pod: str) -> dict[str, Any] | None:
@@ -279,3 +283,22 @@ def test_many_pods_at_once_never_share_a_device(shared_cluster: LocalCluster) ->
             )
         )
     )
+
+
+@pytest.mark.local_only("trouble on demand")
+@pytest.mark.parametrize("writes_before", [0, 1], ids=["finalizer", "allocation"])
+def test_a_claim_that_somebody_else_writes_to_meanwhile_is_allocated_in_the_same_attempt(
+    shared_cluster: LocalCluster, writes_before: int
+) -> None:
+    name = f"written-{writes_before}"
+    # The first write sets the finalizer, the second the status.
+    resource = ("resourceclaims", "resourceclaims/status")[writes_before]
+    shared_cluster.request("POST", FAULTS, {"fail": {"status": 409, "verb": "update", "resource": resource}})
+    shared_cluster.apply(
+        claim_manifest(name, "high-memory-gpu"), pod_manifest(name, "sleep", "60", claim=name)
+    )
+    shared_cluster.wait_for_pod(name)
+    assert shared_cluster.request("GET", FAULTS)["pending"] == []
+    told = [e["reason"] for e in shared_cluster.list("events") if e["involvedObject"]["name"] == name]
+    assert "FailedScheduling" not in told and "Scheduled" in told
+    remove(shared_cluster, name)
