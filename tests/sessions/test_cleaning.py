@@ -235,6 +235,7 @@ def test_the_secret_of_a_pod_that_was_never_made_goes_after_an_end_that_was_cut_
     monkeypatch.setattr("jupyter_dra.sessions.release._CREATE_PATIENCE", 0.1)
     dead.loop.call(dead.stop(session_id))
     place.cluster.wait(lambda: not place.objects()["pods"] and not place.objects()["claims"], deadline=20)
+    monkeypatch.setattr("jupyter_dra.sessions.life.CLOSE_PATIENCE", 0.1)  # who is killed waits for no end
     die(dead)
     assert place.objects()["secrets"] == [f"{session_id}-1-keys"]
     heir = place.service()
