@@ -25,6 +25,8 @@ WATCH_SECONDS = 300
 SILENCE = 90.0
 _BACKOFF_FIRST, _BACKOFF_MOST = 0.1, 30.0
 _STEADY = 5.0
+_BRIEF = 1.0
+_REFUSALS = ("forbidden", "unauthorized", "unsupported", "not-found")
 _REFUSED_AGAIN = 6
 _QUEUE_LIMIT = 10_000
 
@@ -117,12 +119,7 @@ class WatchCache:
         self.start()
         deadline = time.monotonic() + timeout
         while not self._listed.is_set():
-            if self.error is not None and self.error.code in (
-                "forbidden",
-                "unauthorized",
-                "unsupported",
-                "not-found",
-            ):
+            if self.error is not None and self.error.code in (*_REFUSALS, "fault"):
                 raise self.error
             try:
                 await self._changed(None, deadline - time.monotonic())
@@ -243,19 +240,29 @@ class WatchCache:
             try:
                 if self._version is None:
                     await self._list()
-                await self._watch()
-                failures = 0
-            except ConflictError as error:
-                if error.code != "expired":
-                    raise
-                log.info("The %s watch is too old; listing again", self.kind)
-                self._version = None
-                await asyncio.sleep(random.uniform(0, 0.5) if failures else 0)
+                if await self._watch():
+                    failures = 0
+                    continue
                 failures += 1
+                await asyncio.sleep(_backoff(failures))
             except DRAError as error:
+                if isinstance(error, ConflictError) and error.code == "expired":
+                    log.info("The %s watch is too old; listing again", self.kind)
+                    self._version = None
+                    await asyncio.sleep(_backoff(failures) if failures else 0)
+                    failures += 1
+                    continue
                 failures = 1 if time.monotonic() - began > _STEADY else failures + 1
                 self._stale(error)
                 await asyncio.sleep(_backoff(failures, error, had_rights=self._listed.is_set()))
+            except Exception as error:
+                # Whoever reads the cache must not take it for current; what could not be taken in may be gone by then.
+                log.exception("The %s watch meets an object it cannot take in", self.kind)
+                failures = 1 if time.monotonic() - began > _STEADY else failures + 1
+                text = f"A fault of jupyter-dra in the {self.kind} watch: {type(error).__name__}"
+                self._stale(ClusterError(text, code="fault", next_step="The server's log has the details."))
+                self._version = None
+                await asyncio.sleep(_backoff(failures))
 
     def _stale(self, error: DRAError) -> None:
         if self.fresh or self.error is None:
@@ -287,7 +294,8 @@ class WatchCache:
         self._listed.set()
         self._wake(None)
 
-    async def _watch(self) -> None:
+    async def _watch(self) -> bool:
+        """Take in one watch until it ends; False where it ended at once and brought nothing (a broken proxy)."""
         self.watches += 1
         seconds = int(WATCH_SECONDS * random.uniform(0.8, 1.0))
         stream = self.client.watch(
@@ -299,18 +307,20 @@ class WatchCache:
             timeout_seconds=seconds,
             read_timeout=SILENCE,
         )
-        started = time.monotonic()
+        started, brought = time.monotonic(), False
         try:
             async for event in stream:
                 self._current()
+                brought = True
                 obj = event["object"]
                 self._version = _version(obj) or self._version
                 if event["type"] != "BOOKMARK":
                     self._apply(event["type"], obj)
         except ClusterError as error:
-            if error.code != "unreachable" or time.monotonic() - started < 1.0:
+            if error.code != "unreachable" or time.monotonic() - started < _BRIEF:
                 raise
             log.debug("The %s watch ended: %s", self.kind, error)
+        return brought or time.monotonic() - started > _BRIEF
 
     def _apply(self, type: str, obj: Object) -> None:
         key = key_of(obj)
@@ -359,13 +369,13 @@ def _version(obj: Mapping[str, Any]) -> str | None:
     return value if isinstance(value, str) else None
 
 
-def _backoff(failures: int, error: DRAError, *, had_rights: bool) -> float:
+def _backoff(failures: int, error: DRAError | None = None, *, had_rights: bool = True) -> float:
     """Seconds until the next try.
 
     A refusal is final, unless the watch had the right before: an API server that has just started refuses everybody
     until it has read its roles, which takes some seconds.
     """
-    refused = error.code in ("forbidden", "unauthorized", "unsupported", "not-found")
+    refused = error is not None and error.code in _REFUSALS
     if refused and (not had_rights or failures > _REFUSED_AGAIN):
         return 60.0
     return float(min(_BACKOFF_FIRST * 2 ** (failures - 1), _BACKOFF_MOST)) * random.uniform(0.5, 1.0)

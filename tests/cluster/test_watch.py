@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import time
+from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
@@ -172,3 +174,59 @@ def test_a_flood_about_one_object_is_remembered_by_its_newest_only(run: Any) -> 
         await cache.close()
 
     run(test)
+
+
+def test_an_object_that_cannot_be_taken_in_is_told_and_the_watch_goes_on_without_it(
+    run: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    def slim(obj: dict[str, Any]) -> dict[str, Any]:
+        if obj["metadata"]["name"] == "w-odd":
+            raise KeyError("spec")
+        return obj
+
+    async def test(client: KubeClient) -> None:
+        cache = await WatchCache(client, "ConfigMap", "default", slim=slim).ready()
+        await client.create(config_map("w-odd"))
+        await cache.wait_for(lambda c: c.error, 10)
+        assert not cache.fresh and cache.error is not None
+        assert cache.error.message == "A fault of jupyter-dra in the ConfigMap watch: KeyError"
+        await client.delete("ConfigMap", "w-odd")
+        await client.create(config_map("w-plain"))
+        await cache.wait_object("w-plain", lambda obj: obj, 10)
+        assert cache.fresh and cache.error is None
+        await client.delete("ConfigMap", "w-plain")
+        await cache.close()
+
+    run(test)
+    assert "cannot take in" in caplog.text
+
+
+def test_a_server_that_ends_every_watch_at_once_is_not_asked_without_pause(run: Any) -> None:
+    async def test(client: KubeClient) -> None:
+        brief = _EmptyWatches(client.choice, client.transport)
+        cache = await WatchCache(brief, "ConfigMap", "default").ready()
+        async with asyncio.timeout(10):
+            await brief.fourth.wait()
+        first, second, third, fourth = brief.began
+        assert second - first > 0.04 and third - second > 0.09 and fourth - third > 0.19
+        assert cache.lists == 1
+        await cache.close()
+
+    run(test)
+
+
+class _EmptyWatches(KubeClient):
+    """A client behind a proxy that ends each answer that does not end by itself."""
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        self.began: list[float] = []
+        self.fourth = asyncio.Event()
+
+    async def watch(self, *_: Any, **__: Any) -> AsyncIterator[dict[str, Any]]:
+        nothing: list[dict[str, Any]] = []
+        self.began.append(time.monotonic())
+        if len(self.began) == 4:
+            self.fourth.set()
+        for event in nothing:
+            yield event
