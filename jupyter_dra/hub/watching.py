@@ -5,22 +5,22 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
+import aiohttp
 from kubernetes_asyncio import client
 
 from ..claims import labels
 from ..errors import one_line
 from ..model.releases import minor_release
 from ..planner import Inventory
+from .following import Follower, request
 
 GROUP = "resource.k8s.io"
 _ROOT = f"/apis/{GROUP}/v1"
-_WATCH_SECONDS = 300
-_FIRST_PAUSE = 0.5
-_LONGEST_PAUSE = 30.0
+_ALL_CLAIMS = f"{_ROOT}/resourceclaims"
 #: Events kept for the worker between two questions; beyond that it reads the whole state anew.
 _MOST_EVENTS = 5000
 _CACHED_ANSWERS = 256
@@ -30,8 +30,8 @@ class ClusterView:
     """Classes, slices and claims as one `Inventory`, shared by all spawners of a hub.
 
     Where the hub may not list the claims of all namespaces it sees those of the namespaces it works in, and the
-    inventory is told so. Started on first use; a lost watch lists again with growing pauses. Used on the hub's loop
-    only; plans run in one worker thread.
+    inventory is told so. Started on first use, see `following`. Used on the hub's loop only; plans run in one worker
+    thread.
     """
 
     def __init__(self, api_client: Any, log: logging.Logger | None = None) -> None:
@@ -39,7 +39,7 @@ class ClusterView:
         self._log = log or logging.getLogger(__name__)
         self._objects: dict[str, dict[str, dict[str, Any]]] = {}
         self._tasks: dict[str, asyncio.Task[None]] = {}
-        self._loaded: dict[str, asyncio.Event] = {}
+        self._followers: dict[str, Follower] = {}
         self._namespaces: set[str] = set()
         self._changed = asyncio.Event()
         self._worker = ThreadPoolExecutor(max_workers=1, thread_name_prefix="jupyter-dra-plan")
@@ -47,7 +47,7 @@ class ClusterView:
         self._stale = True
         self._events: list[Mapping[str, Any]] = []
         self._answers: dict[str, asyncio.Future[Any]] = {}
-        self._release = ""
+        self._release: str | None = None
         self.all_claims = True
         #: Kinds that cannot be read now, with the reason.
         self.trouble: dict[str, str] = {}
@@ -60,14 +60,18 @@ class ClusterView:
         self._follow("DeviceClass", f"{_ROOT}/deviceclasses")
         self._follow("ResourceSlice", f"{_ROOT}/resourceslices")
         if self.all_claims:
-            self._follow("ResourceClaim", f"{_ROOT}/resourceclaims")
+            self._follow("ResourceClaim", _ALL_CLAIMS, refused=self._narrow)
         else:
             self._follow_claims_of(namespace)
-        if "release" not in self._tasks:
-            self._tasks["release"] = asyncio.create_task(self._ask_release())
-        for path in list(self._loaded):
-            await self._loaded[path].wait()
-        await asyncio.shield(self._tasks["release"])
+        asking = self._tasks.get("release")
+        if asking is None or (asking.done() and self._release is None):
+            asking = self._tasks["release"] = asyncio.create_task(self._ask_release())
+        waited: set[str] = set()
+        # A right that is missing brings other paths: those are waited for too.
+        while missing := set(self._followers) - waited:
+            await asyncio.gather(*(self._followers[path].loaded.wait() for path in missing))
+            waited |= missing
+        await asyncio.shield(asking)
 
     async def stop(self) -> None:
         """End all watches and the worker."""
@@ -75,7 +79,7 @@ class ClusterView:
             task.cancel()
         await asyncio.gather(*self._tasks.values(), return_exceptions=True)
         self._tasks.clear()
-        self._loaded.clear()
+        self._followers.clear()
         self._worker.shutdown(wait=False, cancel_futures=True)
 
     async def ask(
@@ -94,7 +98,13 @@ class ClusterView:
             if len(self._answers) >= _CACHED_ANSWERS:
                 self._answers.clear()
             self._answers[key] = asyncio.ensure_future(self._run(question))
-        return await asyncio.shield(self._answers[key])
+        answer = self._answers[key]
+        try:
+            return await asyncio.shield(answer)
+        except Exception:
+            if self._answers.get(key) is answer:
+                del self._answers[key]  # the next one asks again
+            raise
 
     async def change(self, seconds: float) -> None:
         """Return at the next change, or after *seconds*."""
@@ -128,7 +138,7 @@ class ClusterView:
             "slices": "ResourceSlice" not in self.trouble,
             "claims": "all" if self.all_claims else "namespace",
             "namespaces": sorted(self._namespaces),
-            "version": self._release,
+            "version": self._release or "",
         }
         loop = asyncio.get_running_loop()
         return loop.run_in_executor(self._worker, self._answer, question, whole, events, visible)
@@ -141,11 +151,15 @@ class ClusterView:
         visible: Mapping[str, Any],
     ) -> Any:
         """In the worker thread: bring the inventory up to date, then ask it."""
-        if whole is not None or self._inventory is None:
-            # The hub itself is nobody's "you": its plans are read by many people.
-            self._inventory = Inventory.from_objects(whole or [], visibility={**visible, "user": ""})
-        for event in events:
-            self._inventory.apply(event)
+        try:
+            if whole is not None or self._inventory is None:
+                # The hub itself is nobody's "you": its plans are read by many people.
+                self._inventory = Inventory.from_objects(whole or [], visibility={**visible, "user": ""})
+            for event in events:
+                self._inventory.apply(event)
+        except Exception:
+            self._stale = True  # half of it was taken in: the next question begins anew
+            raise
         return question(self._inventory)
 
     def _note(self) -> None:
@@ -159,123 +173,62 @@ class ClusterView:
     def _follow_claims_of(self, namespace: str) -> None:
         self._follow("ResourceClaim", f"{_ROOT}/namespaces/{namespace}/resourceclaims")
 
-    def _follow(self, kind: str, path: str) -> None:
-        if path not in self._tasks:
-            self._loaded[path] = asyncio.Event()
-            self._tasks[path] = asyncio.create_task(self._keep(kind, path))
-
-    async def _keep(self, kind: str, path: str) -> None:
-        pause = _FIRST_PAUSE
-        while True:
-            try:
-                version = await self._list(kind, path)
-                self._loaded[path].set()
-                pause = _FIRST_PAUSE
-                await self._watch(kind, path, version)
-                continue
-            except client.ApiException as error:
-                if error.status == 403 and path == f"{_ROOT}/resourceclaims":
-                    self._narrow()
-                    return
-                self._tell(kind, f"HTTP {error.status}")
-            except (TimeoutError, OSError, ValueError, KeyError) as error:
-                self._tell(kind, type(error).__name__)
-            self._loaded[path].set()
-            await asyncio.sleep(pause)
-            pause = min(pause * 2, _LONGEST_PAUSE)
+    def _follow(self, kind: str, path: str, *, refused: Callable[[], None] | None = None) -> None:
+        if path not in self._followers:
+            follower = Follower(self._api, kind, path, self, self._log, refused=refused)
+            self._followers[path] = follower
+            self._tasks[path] = asyncio.create_task(follower.run(), name=f"hub watch {path}")
 
     async def _ask_release(self) -> None:
         """Which Kubernetes this is: it decides what its scheduler looks at. Not told, the newest is assumed."""
         try:
-            answer = await self._request("/version", [], 10)
+            answer = await request(self._api, "/version", [], 10)
             told = json.loads(await answer.read())
-        except (client.ApiException, TimeoutError, OSError, ValueError) as error:
+        except (client.ApiException, ValueError) as error:
+            self._release = ""
             self._log.warning("The cluster does not say which Kubernetes it is: %s", error)
+            return
+        except (aiohttp.ClientError, TimeoutError, OSError) as error:
+            self._log.warning("The cluster is asked again which Kubernetes it is: %s", error)
             return
         self._release = minor_release(str(told.get("gitVersion") or ""))
         self._stale = True
+        self._answers.clear()
 
     def _narrow(self) -> None:
         """No right to see the claims of all namespaces: watch those we work in."""
         self._log.info("May not list claims of all namespaces: free counts are upper bounds.")
         self.all_claims, self._stale = False, True
-        namespaces = list(self._namespaces)
-        for namespace in namespaces:
+        for namespace in self._namespaces:
             self._follow_claims_of(namespace)
-        # Whoever waits for the wide list goes on to wait for the narrow ones.
-        loaded = self._loaded[f"{_ROOT}/resourceclaims"]
-        paths = [f"{_ROOT}/namespaces/{namespace}/resourceclaims" for namespace in namespaces]
+        self._followers[_ALL_CLAIMS].loaded.set()
 
-        async def both() -> None:
-            for path in paths:
-                await self._loaded[path].wait()
-            loaded.set()
-
-        self._tasks["narrow"] = asyncio.create_task(both())
-
-    def _tell(self, kind: str, reason: str) -> None:
-        if self.trouble.get(kind) != reason:
-            self._log.warning("Cannot watch %s: %s", kind, one_line(reason))
-            self._stale = True
+    def troubled(self, kind: str, reason: str | None) -> None:
+        """Called by a `Follower`."""
+        if self.trouble.get(kind) == reason:
+            return
+        if reason is None:
+            del self.trouble[kind]
+            self._log.info("Can watch %s again.", kind)
+        else:
             self.trouble[kind] = reason
-            self._note()
+            self._log.warning("Cannot watch %s: %s", kind, one_line(reason))
+        self._stale = True
+        self._note()
 
-    async def _request(self, path: str, query: list[tuple[str, str]], seconds: float) -> Any:
-        answer = await self._api.call_api(
-            path,
-            "GET",
-            query_params=query,
-            header_params={"Accept": "application/json"},
-            auth_settings=["BearerToken"],
-            _preload_content=False,
-            _request_timeout=seconds,
-        )
-        if answer.status != 200:
-            answer.close()
-            raise client.ApiException(status=answer.status, reason=answer.reason)
-        return answer
-
-    async def _list(self, kind: str, path: str) -> str:
-        answer = await self._request(path, [], 60)
-        raw = await answer.read()
-        # Tens of thousands of devices are megabytes: parsed beside the hub's loop.
-        document = await asyncio.get_running_loop().run_in_executor(None, json.loads, raw)
+    def listed(self, kind: str, path: str, items: Sequence[Mapping[str, Any]]) -> None:
+        """Called by a `Follower`."""
         found = self._objects.setdefault(kind, {})
         prefix = f"{path.split('/')[5]}/" if "/namespaces/" in path else ""
         for key in [key for key in found if key.startswith(prefix)]:
             del found[key]
-        for item in document.get("items") or []:
+        for item in items:
             found[_key(item)] = {"apiVersion": f"{GROUP}/v1", "kind": kind, **item}
         self._stale = True
-        if self.trouble.pop(kind, None):
-            self._log.info("Can watch %s again.", kind)
         self._note()
-        return str(document["metadata"]["resourceVersion"])
 
-    async def _watch(self, kind: str, path: str, version: str) -> None:
-        query = [
-            ("watch", "true"),
-            ("allowWatchBookmarks", "true"),
-            ("resourceVersion", version),
-            ("timeoutSeconds", str(_WATCH_SECONDS)),
-        ]
-        answer = await self._request(path, query, _WATCH_SECONDS + 30)
-        try:
-            buffer = b""
-            async for chunk in answer.content.iter_any():
-                *lines, buffer = (buffer + chunk).split(b"\n")
-                for line in lines:
-                    if line.strip() and not self._apply(kind, json.loads(line)):
-                        return
-        finally:
-            answer.close()
-
-    def _apply(self, kind: str, event: Mapping[str, Any]) -> bool:
-        """Take one event in; false when the list must be read anew."""
-        if event["type"] == "ERROR":
-            return False
-        if event["type"] == "BOOKMARK":
-            return True
+    def changed(self, kind: str, event: Mapping[str, Any]) -> None:
+        """Called by a `Follower`."""
         item = event["object"]
         if event["type"] == "DELETED":
             self._objects[kind].pop(_key(item), None)
@@ -286,7 +239,6 @@ class ClusterView:
         if not self._stale:
             self._events.append({"type": event["type"], "object": item})
         self._note()
-        return True
 
 
 def _key(item: Mapping[str, Any]) -> str:
