@@ -15,7 +15,7 @@ import yaml
 
 from .requirement import Requirement
 
-_LINE = 60
+_LINE = 44
 
 
 class _Dumper(yaml.SafeDumper):

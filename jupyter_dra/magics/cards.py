@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from ..planner.permission import refusal_words
 from ..widgets.card import Card, list_card, usage_line
 from ..widgets.plain import Element, code_block, element, size, table, visible, visible_lines
-from ..widgets.verdicts import head_of
+from ..widgets.verdicts import head_of, sentence_of
 
 
 def free_text(free: int | None, at_most: int | None) -> str:
@@ -57,6 +58,7 @@ def plan_card(document: Mapping[str, Any]) -> Card:
         f"{free} of {counts.get('matching')} matching devices free, on {counts.get('matching_nodes')} nodes"
     )
     groups = [
+        ("Not allowed", [sentence_of(document)] if refusal_words(document.get("launch") or {}) else []),
         ("Why", [entry["message"] for entry in document.get("reasons") or []]),
         ("What would help", [entry["message"] for entry in document.get("relaxations") or []]),
         ("Notes", [entry["message"] for entry in document.get("findings") or []]),
@@ -185,7 +187,7 @@ def request_card(action: str, why: str, shell: str, **facts: Any) -> Card:
         name="dra-card",
     )
     text = f"{title}. {why}\nFrom a terminal: {visible(shell)}"
-    return Card({"card": "request", "title": title, "action": action, **facts}, text, markup)
+    return Card({"card": "request", "title": title, "action": action, "shell": shell, **facts}, text, markup)
 
 
 def _facts(rows: list[list[Any]]) -> Element:

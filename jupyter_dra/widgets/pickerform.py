@@ -1,16 +1,19 @@
 """The picker's look: tiers, memory and further wishes on the left, verdict, code and launch on the right.
 
-Core widgets only, so that it works in every front end; class names let JupyterLab's panel style it like itself. Foreign
-text goes into labels and options, which show text and never markup.
+Core widgets only, so that it works in every front end; class names let JupyterLab's panel style it like itself. Only
+the page can copy, and move its notebook to another kernel: where our extension draws cards, one takes the place of
+code and launch button. Foreign text goes into labels and options, which show text and never markup.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import ipywidgets
 from ipywidgets import Layout
 
+from .card import MIME, VERSION
 from .pickertiers import ANY, Column
 
 _WIDE = Layout(width="100%")
@@ -48,7 +51,11 @@ class PickerForm:
         self.claim = ipywidgets.Textarea(disabled=True, layout=Layout(width="100%", height="12em"))
         self.magic = ipywidgets.Text(disabled=True, layout=_WIDE)
         self.launch = ipywidgets.Button(description="Launch", button_style="primary", layout=_WIDE)
+        self.page = ipywidgets.Output()
         self.state = ipywidgets.Label("")
+        self._code_head = _head("As code")
+        for plain in (self._code_head, self.code, self.launch):
+            plain.add_class("dra-picker-plain")
         for widget, name in (
             (self.tier, "dra-picker-tiers"),
             (self.signs, "dra-picker-signs"),
@@ -60,6 +67,7 @@ class PickerForm:
             (self.body, "dra-picker-body"),
             (self.code, "dra-picker-code"),
             (self.claim, "dra-picker-code"),
+            (self.page, "dra-picker-page"),
         ):
             widget.add_class(name)
 
@@ -87,9 +95,10 @@ class PickerForm:
             [
                 ipywidgets.VBox([head, self.body]),
                 self.why,
-                _head("As code"),
+                self._code_head,
                 self.code,
                 self.launch,
+                self.page,
                 self.state,
                 details,
             ],
@@ -123,6 +132,20 @@ class PickerForm:
         add = _chip("+ condition", "More conditions")
         add.on_click(lambda _button: setattr(self.more, "selected_index", 0))
         self.chips.children = [*buttons, add]
+
+    def show_request(self, wish: Mapping[str, Any], verdict: str | None) -> None:
+        """What the page may launch for its notebook, after asking; front ends that draw no cards show nothing."""
+        data = {
+            "card": "request",
+            "version": VERSION,
+            "action": "launch",
+            "compact": True,
+            "requirement": dict(wish),
+            "verdict": verdict,
+            "code": self.code.value,
+        }
+        bundle = {MIME: data, "text/plain": ""}
+        self.page.outputs = ({"output_type": "display_data", "data": bundle, "metadata": {}},)
 
     def show_face(self, verdict: str) -> None:
         """The icon beside the verdict, in JupyterLab."""

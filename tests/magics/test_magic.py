@@ -157,7 +157,7 @@ def test_inside_the_pod_words_that_need_the_cluster_become_a_request(
     assert card.data["card"] == "request"
     assert card.data["action"] == word
     assert "without a cluster login" in card.text
-    assert f"jupyter dra {word}" in card.text
+    assert f"jupyter dra {word}" in card.text and card.data["shell"].startswith(f"jupyter dra {word}")
     if word in ("attach", "extend", "stop"):
         assert card.data["session"] == "bert-9d4fk"
 

@@ -3,7 +3,7 @@
 import type { ReactElement } from 'react';
 
 import type { Session } from '../api/types';
-import type { Card } from '../model/card';
+import type { Card, CardRequest } from '../model/card';
 import type { CardNews } from '../model/cardnews';
 import type { WayAgain } from '../format/again';
 import { gapWords } from '../format/outputgap';
@@ -13,6 +13,7 @@ import { CompactCard, DeviceCard, type CardAction, type DeviceCardProps } from '
 import { EndedOutput, endOfCard } from './endedcard';
 import { Glyph } from './glyph';
 import { Icon } from './icons';
+import { RequestCard, type AskedAction } from './requestcard';
 import { useSpeech } from './speech';
 
 /** What a card's buttons ask for; each of them asks the person before anything is spent or lost. */
@@ -22,6 +23,7 @@ export interface CardActions {
   log: (session: Session) => void;
   useHere: (session: Session) => void;
   getDevice: () => void;
+  ask: (action: AskedAction, request: CardRequest, session: string | null) => void;
 }
 
 /** What the page works out about a running session. */
@@ -164,6 +166,8 @@ export function CardView(props: CardProps): ReactElement {
       return <NoneCard {...props} />;
     case 'ended':
       return <EndedCard {...props} />;
+    case 'request':
+      return <RequestCard {...props} onAsk={props.actions?.ask ?? null} />;
     case 'sessions':
       return <SessionsCard {...props} />;
     default:

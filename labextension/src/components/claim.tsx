@@ -5,6 +5,7 @@ import { useId, useState, type KeyboardEvent, type ReactElement } from 'react';
 import type { ClaimPreview, KeptPart } from '../api/types';
 import type { Editing } from '../model/claimeditor';
 import { keptWords } from '../format/claims';
+import { Code, type Language } from './code';
 import { Button, IconButton } from './controls';
 import { Icon } from './icons';
 import { useSpeech } from './speech';
@@ -21,33 +22,8 @@ export interface ClaimProps {
   onCancel: () => void;
 }
 
-const TABS = ['yaml', 'python', 'magic', 'shell'] as const;
+const TABS = ['yaml', 'python', 'magic', 'shell'] as const satisfies readonly Language[];
 type Tab = (typeof TABS)[number];
-
-interface Token {
-  text: string;
-  kind: 'key' | 'string' | null;
-}
-
-/** Keys and strings set apart, for reading; the text itself is untouched. */
-export function highlight(text: string, tab: Tab): Token[] {
-  const pattern =
-    tab === 'yaml'
-      ? /(^[ -]*[\w./-]+(?=:(?:\s|$)))|("(?:[^"\\]|\\.)*")/gm
-      : /(\b\w+(?==))|("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')/gm;
-  const tokens: Token[] = [];
-  let at = 0;
-  for (const match of text.matchAll(pattern)) {
-    const start = match.index;
-    if (start > at) {
-      tokens.push({ text: text.slice(at, start), kind: null });
-    }
-    tokens.push({ text: match[0], kind: match[1] ? 'key' : 'string' });
-    at = start + match[0].length;
-  }
-  tokens.push({ text: text.slice(at), kind: null });
-  return tokens;
-}
 
 export function Claim(props: ClaimProps): ReactElement {
   return props.editing ? <Editor {...props} editing={props.editing} /> : <Shown {...props} />;
@@ -206,19 +182,7 @@ function Shown({ preview, failed, onCopy, onSave, onEdit }: ClaimProps): ReactEl
       </div>
       {failed ? <p className="dra-Hint dra-mod-error">{failed}</p> : null}
       <div id={`${id}-panel`} role="tabpanel" aria-labelledby={`${id}-${tab}`} tabIndex={0} className="dra-Code">
-        <pre dir="ltr">
-          <code>
-            {highlight(text, tab).map((token, index) =>
-              token.kind ? (
-                <span key={index} className={`dra-Code-${token.kind}`}>
-                  {token.text}
-                </span>
-              ) : (
-                token.text
-              )
-            )}
-          </code>
-        </pre>
+        <Code text={text} language={tab} />
       </div>
       <Findings preview={preview} />
     </div>

@@ -6,7 +6,7 @@
 
 import type { OutputGap } from '../format/outputgap';
 
-export const CARD_KINDS = ['device', 'ended', 'none', 'mismatch', 'sessions', 'gap'] as const;
+export const CARD_KINDS = ['device', 'ended', 'none', 'mismatch', 'sessions', 'gap', 'request'] as const;
 export type CardKind = (typeof CARD_KINDS)[number];
 
 export interface CardDevice {
@@ -40,6 +40,18 @@ export interface CardSession {
   readonly kernel: string | null;
 }
 
+/** What a kernel may not do itself, or only this page can: it asks, and a person decides. */
+export interface CardRequest {
+  readonly action: string;
+  /** As it came; whoever acts on it keeps the device fields only. */
+  readonly requirement: unknown;
+  /** What a plan said of it; null where none was made. */
+  readonly verdict: string | null;
+  /** The same for people who would rather type it. */
+  readonly code: string | null;
+  readonly shell: string | null;
+}
+
 export interface Card {
   readonly kind: CardKind;
   readonly compact: boolean;
@@ -64,11 +76,13 @@ export interface Card {
   readonly message: string | null;
   /** What stands in place of output that was not kept. */
   readonly gap: OutputGap | null;
+  readonly request: CardRequest | null;
   /** Sentences of the kernel's side: mismatch, simulation, what is missing. */
   readonly notes: readonly string[];
 }
 
 const MAX_TEXT = 512;
+const MAX_CODE = 8192;
 const MAX_ITEMS = 64;
 const MAX_CHARS = 200_000;
 
@@ -243,6 +257,20 @@ function gap(value: unknown): OutputGap {
   };
 }
 
+function request(source: Dict): CardRequest {
+  const lines = (key: string): string | null => {
+    const value = own(source, key);
+    return typeof value === 'string' && value ? value.slice(0, MAX_CODE) : null;
+  };
+  return {
+    action: text(source, 'action') ?? '',
+    requirement: own(source, 'requirement') ?? {},
+    verdict: text(source, 'verdict'),
+    code: lines('code'),
+    shell: lines('shell')
+  };
+}
+
 function tooLarge(data: unknown): boolean {
   try {
     return JSON.stringify(data).length > MAX_CHARS;
@@ -281,6 +309,7 @@ export function readCard(data: unknown): Card | null {
     message: text(source, 'message', 'subtitle'),
     sessions: sessionLines(own(source, 'sessions')),
     gap: kind === 'gap' ? gap(own(source, 'gap')) : null,
+    request: kind === 'request' ? request(source) : null,
     notes: items(own(source, 'notes')).flatMap(note => scalar(note) ?? [])
   };
 }

@@ -30,6 +30,14 @@ const REQUEST_ARGS = {
   properties: { requirement: { type: 'object', description: 'What to ask for; only fields that say which device' } }
 } as const;
 
+const HERE_ARGS = {
+  ...REQUEST_ARGS,
+  properties: {
+    ...REQUEST_ARGS.properties,
+    wait: { type: 'boolean', description: 'Wait for a device where all are taken' }
+  }
+} as const;
+
 const NAME_ARGS = {
   type: 'object',
   additionalProperties: false,
@@ -71,12 +79,13 @@ function specs({ workbench: bench, actions }: IGPUSessions): Record<string, Spec
     },
     [CommandIDs.launchHere]: {
       label: trans.__('Launch a GPU Session for This Notebook …'),
-      schema: REQUEST_ARGS,
+      schema: HERE_ARGS,
       enabled: () => bench.current !== null,
       run: args => {
         fill(args);
         const { current } = bench;
-        return current && actions.askAndLaunch({ kind: 'notebook', path: current.path, name: current.name }, false);
+        const target = current && ({ kind: 'notebook', path: current.path, name: current.name } as const);
+        return target && actions.askAndLaunch(target, args['wait'] === true);
       }
     },
     [CommandIDs.wait]: {

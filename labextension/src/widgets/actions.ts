@@ -20,6 +20,9 @@ import { DetailsPane } from './detailspane';
 import { podDialogBody } from './poddialog';
 import { textDialogBody, TextPane } from './textpane';
 
+/** As long as a launch waits where all fitting devices are taken. */
+const WAIT_SECONDS = 7200;
+
 export class Actions {
   constructor(
     private readonly _app: JupyterFrontEnd,
@@ -37,37 +40,54 @@ export class Actions {
 
   /** Launches the form. Asks only if a kernel that has run cells is replaced. Raises nothing: tells the user. */
   async launch(options: { wait?: boolean; force?: boolean; target?: Target } = {}): Promise<Session | null> {
-    const { trans } = this.speech;
-    let target = options.target ?? this._bench.target.value;
-    if (mustAskToReplace(target, this._bench.notebooks) && target.kind === 'notebook') {
-      const result = await showDialog({
-        ...replaceQuestion(this.speech, target.name),
-        buttons: [
-          Dialog.cancelButton({ label: trans.__('Cancel') }),
-          Dialog.okButton({ label: trans.__('New notebook'), accept: true }),
-          Dialog.warnButton({ label: trans.__('Replace and launch') })
-        ],
-        defaultButton: 0
-      });
-      if (!result.button.accept) {
-        return null;
-      }
-      target = result.button.label === trans.__('New notebook') ? { kind: 'new' } : target;
-    }
-    const wait = options.wait ? 7200 : null;
-    return this._bench.launch({ target, wait, force: options.force ?? false });
+    const wished = options.target ?? this._bench.target.value;
+    const target = mustAskToReplace(wished, this._bench.notebooks) ? await this._askToReplace(wished) : wished;
+    return target && this._begin(target, options.wait ?? false, options.force ?? false);
   }
 
   /** Asks in our own dialog, with the request and the verdict as the server knows them, then launches. */
-  async askAndLaunch(target: Target, wait: boolean): Promise<void> {
+  async askAndLaunch(wished: Target, wait: boolean): Promise<void> {
     const { trans } = this.speech;
     const line = requirementLine(this.speech, this._bench.draft.value.requirement, this.tierName);
-    const values = { request: line, notebook: target.kind === 'notebook' ? target.name : trans.__('a new notebook') };
-    const title = fill(trans.__('Launch for {notebook}?'), values);
+    const values = { request: line, notebook: wished.kind === 'notebook' ? wished.name : trans.__('a new notebook') };
     const body = fill(trans.__('It asks for {request} and holds the device until it is stopped.'), values);
-    if (await this._confirm(title, body, wait ? trans.__('Wait for a device') : trans.__('Launch'))) {
-      await this.launchTold({ target, wait });
+    let target: Target | null = wished;
+    if (mustAskToReplace(wished, this._bench.notebooks)) {
+      target = await this._askToReplace(wished, body);
+    } else {
+      const title = fill(trans.__('Launch for {notebook}?'), values);
+      const go = wait ? trans.__('Wait for a device') : trans.__('Launch');
+      target = (await this._confirm(title, body, go)) ? wished : null;
     }
+    if (target) {
+      const settled = target;
+      await this._tell(() => this._begin(settled, wait, false));
+    }
+  }
+
+  /** Message 56, with what else is at stake; the target that was settled on, null for Cancel. */
+  private async _askToReplace(wished: Target, more = ''): Promise<Target | null> {
+    const { trans } = this.speech;
+    const { title, body } = replaceQuestion(this.speech, wished.kind === 'notebook' ? wished.name : '');
+    const again = trans.__('New notebook');
+    const result = await showDialog({
+      title: plain(title),
+      body: plain([body, more].filter(Boolean).join(' ')),
+      buttons: [
+        Dialog.cancelButton({ label: trans.__('Cancel') }),
+        Dialog.okButton({ label: again, accept: true }),
+        Dialog.warnButton({ label: trans.__('Replace and launch') })
+      ],
+      defaultButton: 0
+    });
+    if (!result.button.accept) {
+      return null;
+    }
+    return result.button.label === again ? { kind: 'new' } : wished;
+  }
+
+  private _begin(target: Target, wait: boolean, force: boolean): Promise<Session | null> {
+    return this._bench.launch({ target, wait: wait ? WAIT_SECONDS : null, force });
   }
 
   /** Launches and tells in a notification what went wrong. */

@@ -72,6 +72,7 @@ const actions = (change: Partial<CardActions> = {}): CardActions => ({
   log: noop,
   useHere: noop,
   getDevice: noop,
+  ask: noop,
   ...change
 });
 
@@ -199,6 +200,67 @@ test('without a device the card offers the one held elsewhere', () => {
   expect(screen.getByText('You hold 1 device elsewhere: bert.')).toBeTruthy();
   screen.getByRole('button', { name: 'Use bert' }).click();
   expect(useHere).toHaveBeenCalledWith(BERT);
+});
+
+const ASK = {
+  version: 1,
+  card: 'request',
+  action: 'launch',
+  compact: true,
+  requirement: { vram: '40GB' },
+  verdict: 'fits',
+  code: 'Requirement(\n    vram="40GB",\n)'
+};
+
+test('a request shows its code to copy, and one button that says what a press leads to', () => {
+  const ask = jest.fn();
+  const onCopy = jest.fn();
+  const container = show(card(ASK, { actions: actions({ ask }), onCopy }));
+  expect(container.textContent).toContain('As codeRequirement(');
+  fireEvent.click(screen.getByRole('button', { name: 'Copy the code' }));
+  expect(onCopy).toHaveBeenCalledWith(ASK.code);
+  const button = screen.getByRole('button', { name: 'Launch for this notebook …' });
+  expect(document.getElementById(button.getAttribute('aria-describedby')!)!.textContent).toBe(
+    'Replaces this kernel; its variables are lost. You are asked first.'
+  );
+  fireEvent.click(button);
+  expect(ask).toHaveBeenCalledWith('launch', expect.objectContaining({ requirement: { vram: '40GB' } }), null);
+});
+
+test('a request that must wait says so, and one that can never be met cannot be pressed and says why', () => {
+  const ask = jest.fn();
+  const { unmount } = render(
+    <SpeechContext.Provider value={ENGLISH}>
+      <CardView {...card({ ...ASK, verdict: 'busy' }, { actions: actions({ ask }) })} />
+    </SpeechContext.Provider>
+  );
+  fireEvent.click(screen.getByRole('button', { name: 'Wait for a device …' }));
+  expect(ask.mock.calls.map(([action]: [string]) => action)).toEqual(['wait']);
+  unmount();
+  const container = show(card({ ...ASK, verdict: 'impossible' }, { actions: actions({ ask }) }));
+  const button = screen.getByRole('button', { name: 'Launch for this notebook …' });
+  expect(button.getAttribute('aria-disabled')).toBe('true');
+  fireEvent.click(button);
+  expect(ask).toHaveBeenCalledTimes(1);
+  expect(container.textContent).toContain('No node has this, even with everything free.');
+});
+
+test('what a kernel has no login for is asked of the page, by the words of that action', () => {
+  const ask = jest.fn();
+  const request = { ...ASK, compact: false, code: null, action: 'stop', session: 'bert-9d3fk', shell: 'jupyter dra stop' };
+  const container = show(card(request, { actions: actions({ ask }) }));
+  expect(container.textContent).toContain('The kernel runs without a login to it; this page can do it for you.');
+  expect(container.textContent).toContain('jupyter dra stop');
+  fireEvent.click(screen.getByRole('button', { name: 'Stop the session …' }));
+  expect(ask).toHaveBeenCalledWith('stop', expect.anything(), 'bert-9d3fk');
+  const unknown = show(card({ ...request, action: 'format-disk' }, { actions: actions({ ask }) }));
+  fireEvent.click(unknown.querySelector('.dra-mod-main')!);
+  expect(ask).toHaveBeenLastCalledWith('open', expect.anything(), 'bert-9d3fk');
+});
+
+test('a request in an output without trust shows its code and nothing to press but the copy', () => {
+  show(card(ASK, { actions: null }));
+  expect(screen.getAllByRole('button').map(button => button.getAttribute('aria-label'))).toEqual(['Copy the code']);
 });
 
 test('an end is red only when something went wrong', () => {
