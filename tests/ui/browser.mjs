@@ -28,26 +28,43 @@ export async function launchBrowser() {
   return chromium.launch({ executablePath: path, args: ARGS });
 }
 
-/** Answers requests below `jupyter-dra/` from `lab.routes`, where it is set. */
-async function serveRoutes(page, lab) {
-  await page.route(/^https?:\/\/[^/]+\/jupyter-dra\//, async route => {
+/**
+ * Answers requests below `jupyter-dra/` from `lab.routes`, from when it is first set: a page with routes has no cache, so
+ * one whose requests all go to the server is left alone.
+ */
+async function serveRoutes(page, lab, first) {
+  let routes = first;
+  let serving = null;
+  const answer = async route => {
     const request = route.request();
     const url = new URL(request.url());
     const path = url.pathname.split('/jupyter-dra/')[1] ?? '';
     const body = request.postData() ? JSON.parse(request.postData()) : null;
-    const answer = lab.routes ? await lab.routes(request.method(), path, body) : null;
-    if (answer === null) {
+    const found = routes ? await routes(request.method(), path, body) : null;
+    if (found === null) {
       await route.continue();
-    } else if (answer === 'abort') {
+    } else if (found === 'abort') {
       await route.abort();
     } else {
       await route.fulfill({
-        status: answer.status ?? 200,
-        contentType: answer.type ?? (answer.text === undefined ? 'application/json' : 'text/plain'),
-        body: answer.text ?? JSON.stringify(answer.json)
+        status: found.status ?? 200,
+        contentType: found.type ?? (found.text === undefined ? 'application/json' : 'text/plain'),
+        body: found.text ?? JSON.stringify(found.json)
       });
     }
+  };
+  const serve = () => (serving ??= page.route(/^https?:\/\/[^/]+\/jupyter-dra\//, answer));
+  lab.served = () => serving;
+  Object.defineProperty(lab, 'routes', {
+    get: () => routes,
+    set: value => {
+      routes = value;
+      void serve();
+    }
   });
+  if (first) {
+    await serve();
+  }
 }
 
 async function saveSettings(page, server, settings) {
@@ -68,7 +85,8 @@ function debuggerAsksTheDead(error) {
  * A page for JupyterLab, not loaded yet: `open()` loads it anew with nothing restored, with a notebook where one is named.
  *
  * `routes` answers requests below `jupyter-dra/` instead of the server: a function of method, path and body that
- * returns `{status, json | text}`, or null to let the request go on. It may be replaced before each `open()`.
+ * returns `{status, json | text}`, or null to let the request go on. It may be replaced at any time, and set for the
+ * first time before an `open()`. `dark` is the theme the page has; whoever changes it says so there.
  */
 export async function newLab(browser, server, options = {}) {
   const { routes = null, dark = false, fixedTime = null, catalogue = null, viewport = { width: 1280, height: 900 } } = options;
@@ -84,8 +102,8 @@ export async function newLab(browser, server, options = {}) {
   if (fixedTime) {
     await page.clock.setFixedTime(new Date(fixedTime));
   }
-  const lab = { page, problems, routes, close: () => context.close() };
-  await serveRoutes(page, lab);
+  const lab = { page, problems, dark, close: () => context.close() };
+  await serveRoutes(page, lab, routes);
   if (catalogue) {
     await page.route(/\/api\/translations\//, route =>
       route.fulfill({ json: { data: { jupyter_dra: catalogue }, message: '' } })
@@ -97,12 +115,13 @@ export async function newLab(browser, server, options = {}) {
     '@jupyterlab/apputils-extension:notification': { fetchNews: 'false', checkForUpdates: false }
   });
   lab.open = async (notebook = null) => {
+    await lab.served();
     const place = notebook ? `lab/tree/${notebook}` : 'lab';
     await page.goto(`${server.url}/${place}?token=${server.token}&reset`);
     await page.waitForSelector(notebook ? '.jp-NotebookPanel .jp-Cell' : '.jp-Launcher', { timeout: 60_000 });
     await page.waitForFunction(
       expected => document.body.dataset.jpThemeLight === expected,
-      dark ? 'false' : 'true',
+      lab.dark ? 'false' : 'true',
       { timeout: 20_000 }
     );
   };

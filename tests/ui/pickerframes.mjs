@@ -1,6 +1,6 @@
 /** The frames of our widgets: the picker on a real local cluster, wide and narrow, and the device card of told facts. */
 
-import { newLab } from './browser.mjs';
+import { changeTheme, newLab } from './browser.mjs';
 import { writeNotebooks, notebook } from './notebooks.mjs';
 import { startServer } from './server.mjs';
 
@@ -35,27 +35,38 @@ export async function openPicker(lab) {
   return picker;
 }
 
+const WIDE = { width: 1200, height: 900 };
+const NARROW = { width: 740, height: 1300 };
+
 /** Pictures of m1, m2 and the device card; `save(locator, name, dark)` takes each. */
 export async function pickerPictures(browser, themes, save) {
   const server = await startServer({ devices: ['default'] });
   writeNotebooks(server.folder, { picker: notebook(CELLS), devicecard: notebook(CARD_CELLS) });
   try {
-    for (const dark of themes) {
-      const lab = await newLab(browser, server, { dark, viewport: { width: 1200, height: 900 } });
-      const picker = await openPicker(lab);
-      await picker.getByRole('textbox', { name: 'at least' }).fill('40GB');
-      await lab.page.keyboard.press('Enter');
-      await picker.getByText('too small').waitFor();
-      await picker.getByText('€1.10/h', { exact: true }).waitFor();
+    const lab = await newLab(browser, server, { dark: themes[0], viewport: WIDE });
+    const inThemes = async take => {
+      for (const dark of themes) {
+        await changeTheme(lab.page, dark ? 'Dark' : 'Light');
+        lab.dark = dark;
+        await take(dark);
+      }
+    };
+    const picker = await openPicker(lab);
+    await picker.getByRole('textbox', { name: 'at least' }).fill('40GB');
+    await lab.page.keyboard.press('Enter');
+    await picker.getByText('too small').waitFor();
+    await picker.getByText('€1.10/h', { exact: true }).waitFor();
+    await inThemes(async dark => {
+      await lab.page.setViewportSize(WIDE);
       await save(picker, 'm1', dark);
-      await lab.page.setViewportSize({ width: 740, height: 1300 });
+      await lab.page.setViewportSize(NARROW);
       await save(picker, 'm2', dark);
-      await runFirstCell(lab, 'devicecard');
-      const card = lab.page.locator('.dra-device-card');
-      await card.getByText('87 %').waitFor({ timeout: 30_000 });
-      await save(card, 'm3-devicecard', dark);
-      await lab.close();
-    }
+    });
+    await runFirstCell(lab, 'devicecard');
+    const card = lab.page.locator('.dra-device-card');
+    await card.getByText('87 %').waitFor({ timeout: 30_000 });
+    await inThemes(dark => save(card, 'm3-devicecard', dark));
+    await lab.close();
   } finally {
     await server.stop();
   }
