@@ -116,7 +116,7 @@ test('from the picture to those who wait, to the request of one of them, to the 
   await tabTo(page, /^gpu-0, H200 141 GB/);
   await tabTo(page, new RegExp(`^${MARKED.name}, H200 141 GB, out of service`), 'ArrowRight');
   await page.keyboard.press('Enter');
-  await panel.getByRole('tooltip').filter({ hasText: 'Marked by the driver: gpu.nvidia.com/xid=79, since Sat 09:12.' }).waitFor();
+  await panel.getByRole('tooltip').filter({ hasText: 'Marked by the driver: the card cannot be reached (Xid 79), since Sat 09:12.' }).waitFor();
   await page.keyboard.press('Escape');
   await panel.getByRole('tooltip').waitFor({ state: 'detached' });
 

@@ -119,6 +119,8 @@ export async function newLab(browser, server, options = {}) {
     const place = notebook ? `lab/tree/${notebook}` : 'lab';
     await page.goto(`${server.url}/${place}?token=${server.token}&reset`);
     await page.waitForSelector(notebook ? '.jp-NotebookPanel .jp-Cell' : '.jp-Launcher', { timeout: 60_000 });
+    // Restoring the layout shows and shuts side panels: whoever opens one before would see it go again.
+    await page.evaluate(() => window.jupyterapp.restored.then(() => undefined));
     await page.waitForFunction(
       expected => document.body.dataset.jpThemeLight === expected,
       lab.dark ? 'false' : 'true',

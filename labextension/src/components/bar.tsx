@@ -3,9 +3,10 @@
 import type { MouseEvent, ReactElement } from 'react';
 
 import type { Status } from '../api/types';
+import { barWords } from '../format/simulated';
 import { IconButton } from './controls';
 import { Icon } from './icons';
-import { Name, useSpeech } from './speech';
+import { Said, useSpeech } from './speech';
 
 export interface BarProps {
   status: Status | null;
@@ -15,7 +16,8 @@ export interface BarProps {
 }
 
 export function Bar({ status, lost, onContexts, onMore }: BarProps): ReactElement {
-  const { trans } = useSpeech();
+  const speech = useSpeech();
+  const { trans } = speech;
   const cluster = status ? (status.cluster ?? trans.__('no cluster')) : '…';
   const local = status?.local_cluster;
   const simulated =
@@ -35,17 +37,8 @@ export function Bar({ status, lost, onContexts, onMore }: BarProps): ReactElemen
           className={lost ? 'dra-mod-warn' : status ? 'dra-mod-fits' : 'dra-mod-quiet'}
           label={lost ? trans.__('connection lost') : status ? trans.__('connected') : trans.__('connecting')}
         />
-        <span className="dra-Bar-name">
-          <strong>
-            <Name text={cluster} />
-          </strong>
-          {status?.namespace ? (
-            <span className="dra-mod-quiet">
-              {' / '}
-              <Name text={status.namespace} />
-            </span>
-          ) : null}
-          {simulated ? <span className="dra-mod-quiet">, {trans.__('simulated')}</span> : null}
+        <span className="dra-Bar-name dra-mod-quiet">
+          <Said text={barWords(speech, cluster, status?.namespace ?? null, simulated)} />
         </span>
         <Icon name="down" />
       </button>

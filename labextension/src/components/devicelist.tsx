@@ -6,6 +6,7 @@ import type { Device } from '../api/types';
 import type { NodeRow } from '../model/inventory';
 import { heldBy, idleWords } from '../format/devices';
 import { duration } from '../format/durations';
+import { withSimulated } from '../format/simulated';
 import type { Speech } from '../format/speech';
 import { Glyph, glyphState } from './glyph';
 import { Name, useSpeech } from './speech';
@@ -150,7 +151,10 @@ export function DeviceList({ rows: nodes, kind, fits, initialOf, now }: ListProp
                       initial={initialOf(device)}
                     />
                     <span>
-                      <Name text={nodeOf(device)} limit={24} /> <span className="dra-mod-quiet">{device.name}</span>
+                      <Name text={nodeOf(device)} limit={24} />{' '}
+                      <span className="dra-mod-quiet">
+                        {withSimulated(speech, device.name, device.simulated === true)}
+                      </span>
                     </span>
                   </span>
                 </td>

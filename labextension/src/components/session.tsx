@@ -8,6 +8,7 @@ import { clock, duration, runningClock } from '../format/durations';
 import { moveWords } from '../format/moves';
 import { percent } from '../format/numbers';
 import { costWords, devicesLine, givingBackWords, kernelState, missingWords } from '../format/sessions';
+import { withSimulated } from '../format/simulated';
 import { used, usedOf } from '../format/sizes';
 import type { Speech } from '../format/speech';
 import { warningWords } from '../format/endings';
@@ -97,7 +98,8 @@ export function CardHead(props: {
   titleRef?: React.RefObject<HTMLElement>;
 }): ReactElement {
   const { session, badge: state, subtitle } = props;
-  const { trans } = useSpeech();
+  const speech = useSpeech();
+  const { trans } = speech;
   const device = session.devices[0];
   const kind = device?.profile ? 'part' : (device?.device_kind ?? 'gpu');
   const drawn =
@@ -123,8 +125,7 @@ export function CardHead(props: {
         </div>
         {subtitle ? (
           <div className="dra-mod-quiet dra-Card-sub">
-            {subtitle}
-            {session.simulated && session.state !== 'ended' ? ` · ${trans.__('simulated')}` : ''}
+            {withSimulated(speech, subtitle, session.simulated && session.state !== 'ended')}
           </div>
         ) : null}
       </div>

@@ -4,6 +4,8 @@ import type { Device, Holder } from '../api/types';
 import { clock, duration } from './durations';
 import { count } from './numbers';
 import type { Speech } from './speech';
+import { simulatedWord } from './simulated';
+import { markWords } from './taints';
 import { fill, plain, sessionName } from './text';
 
 export function stateWords(speech: Speech, device: Device): string {
@@ -74,7 +76,7 @@ export function deviceTip(speech: Speech, device: Device, now: number): Tip {
   if (device.state === 'out-of-service' && taint) {
     const values = {
       who: taint.key?.startsWith(device.driver) ? trans.__('the driver') : trans.__('your admin'),
-      what: [taint.key, taint.value].filter(Boolean).join('='),
+      what: markWords(speech, { key: taint.key ?? '', value: taint.value ?? '' }),
       since: taint.timeAdded ? clock(speech, taint.timeAdded, now) : ''
     };
     lines.push(
@@ -100,7 +102,8 @@ export function deviceTip(speech: Speech, device: Device, now: number): Tip {
   if (device.memory_published) {
     lines.push(fill(trans.__('Memory as published: {memory}'), { memory: device.memory_published }));
   }
-  const head = [device.name, device.label ?? device.product ?? '', stateWords(speech, device)]
+  const simulated = device.simulated ? simulatedWord(speech) : '';
+  const head = [device.name, device.label ?? device.product ?? '', simulated, stateWords(speech, device)]
     .filter(Boolean)
     .map(plain)
     .join(' · ');

@@ -6,6 +6,7 @@ import { capabilityWords, generationOf } from './capabilities';
 import { list, number, record, text } from './params';
 import { cardSize, sizeLabel } from './sizes';
 import type { Speech } from './speech';
+import { markWords } from './taints';
 import { fill } from './text';
 
 export interface Line {
@@ -127,8 +128,7 @@ function outLine(speech: Speech, params: Params): Line {
   const by = text(params, 'by');
   const marks = list(params, 'taints').map(item => {
     const taint = typeof item === 'object' && item !== null ? (item as Params) : {};
-    const key = text(taint, 'key').split('/').pop() ?? '';
-    return text(taint, 'value') ? `${key}=${text(taint, 'value')}` : key;
+    return markWords(speech, { key: text(taint, 'key'), value: text(taint, 'value') });
   });
   const what = text(params, 'reason') || nameList(speech, marks);
   const who =

@@ -31,7 +31,9 @@ test('in a picture of many nodes arrows go from node to node, Enter opens the ro
   fireEvent.keyDown(picture, { key: 'Enter' });
   const [marked] = screen.getAllByRole('gridcell');
   fireEvent.click(marked!);
-  expect(screen.getByRole('tooltip').textContent).toContain('Marked by the driver: gpu.nvidia.com/xid=79.');
+  expect(screen.getByRole('tooltip').textContent).toContain(
+    'Marked by the driver: the card cannot be reached (Xid 79).'
+  );
   fireEvent.keyDown(picture, { key: 'Escape' });
   expect(screen.queryByRole('grid')).toBeNull();
 });

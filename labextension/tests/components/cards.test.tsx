@@ -247,7 +247,14 @@ test('a request that must wait says so, and one that can never be met cannot be 
 
 test('what a kernel has no login for is asked of the page, by the words of that action', () => {
   const ask = jest.fn();
-  const request = { ...ASK, compact: false, code: null, action: 'stop', session: 'bert-9d3fk', shell: 'jupyter dra stop' };
+  const request = {
+    ...ASK,
+    compact: false,
+    code: null,
+    action: 'stop',
+    session: 'bert-9d3fk',
+    shell: 'jupyter dra stop'
+  };
   const container = show(card(request, { actions: actions({ ask }) }));
   expect(container.textContent).toContain('The kernel runs without a login to it; this page can do it for you.');
   expect(container.textContent).toContain('jupyter dra stop');

@@ -42,6 +42,11 @@ export const MESSAGES: Readonly<Record<string, readonly string[]>> = {
   ],
   '18 out of service': [
     'out of service · marked by driver: too many memory errors',
+    'out of service · marked by driver: too many memory errors (Xid 63)',
+    'out of service · marked by driver: the card cannot be reached (Xid 79)',
+    'out of service · marked by driver: xid=9999',
+    'out of service · marked by driver: the card is gone (gpu-lost)',
+    'out of service · marked by admin: maintenance=friday',
     'out of service · marked by driver or admin'
   ],
   '19 taken': ['taken · 3 by you, 2 by mira, 7 not visible to you'],
@@ -187,5 +192,12 @@ export const MESSAGES: Readonly<Record<string, readonly string[]>> = {
     'Stop bert-train? train.ipynb is busy. Also on it: eval.ipynb (idle). Variables of 2 notebooks are lost; files are kept.',
     'Stop bert-train? Files are kept.'
   ],
-  '56 replace': ['Replace the kernel of analysis.ipynb? Its variables are lost.']
+  '56 replace': ['Replace the kernel of analysis.ipynb? Its variables are lost.'],
+  '58 simulated': [
+    'simulated',
+    'gpu-3, simulated',
+    'dgx-lab, simulated / team-a',
+    'dgx-lab, simulated',
+    'gpu-0 · H100 80 GB · simulated · free'
+  ]
 };

@@ -3,6 +3,7 @@
 import type { Holder, Params, Session, Share, Step } from '../../src/api/types';
 import { endWords } from '../../src/format/ends';
 import { changeWords, gainWords } from '../../src/format/changes';
+import { deviceTip } from '../../src/format/devices';
 import { holderWords } from '../../src/format/holders';
 import { moveWords } from '../../src/format/moves';
 import { reasonLine } from '../../src/format/reasons';
@@ -11,6 +12,7 @@ import { leaseEnds, warningWords } from '../../src/format/endings';
 import { mismatchWords } from '../../src/format/mismatch';
 import { joinQuestion, replaceQuestion, stopQuestion, type Question } from '../../src/format/questions';
 import { rightSizeWords } from '../../src/format/rightsize';
+import { barWords, simulatedWord, withSimulated } from '../../src/format/simulated';
 import { stateWords, type PanelState } from '../../src/format/states';
 import { allTaken, waitHint, waitWords } from '../../src/format/waiting';
 import { goneWords, nearestWords, wishWords } from '../../src/format/wishes';
@@ -29,7 +31,7 @@ import {
   unknownWords,
   type VerdictWords
 } from '../../src/format/verdicts';
-import { at, endedAs, finding, holder, kernel, lease, NOW, plan, relaxation, session } from '../data/answers';
+import { at, device, endedAs, finding, holder, kernel, lease, NOW, plan, relaxation, session } from '../data/answers';
 import { MESSAGES } from '../data/messages';
 import { ENGLISH, pseudoSpeech } from '../data/speech';
 
@@ -87,6 +89,13 @@ function reasons(speech: Speech): Said {
   const hopper = { field: 'compute_capability', asked: '>=9.0', nearest: { label: 'MI300X 192 GB' } };
   const counter = { counter: 'memory-slices', left: 3, total: 8, needed: 4 };
   const room = { device: 'gpu-0', left: { 'd/memory': '0' }, total: { 'd/memory': '16Gi' } };
+  const marked = [
+    ['driver', 'gpu.nvidia.com/xid', '63'],
+    ['driver', 'gpu.nvidia.com/xid', '79'],
+    ['driver', 'gpu.nvidia.com/xid', '9999'],
+    ['driver', 'gpu.nvidia.com/gpu-lost', ''],
+    ['admin', 'example.org/maintenance', 'friday']
+  ];
   const scattered = { needed: 2, most_on_one_node: 4, most_free_on_one_node: 1 };
   return {
     '11 kind': [line('kind', { kinds: ['nic', 'tpu', 'cpu'] })],
@@ -102,6 +111,7 @@ function reasons(speech: Speech): Said {
     '17 one node': [line('one-node', scattered), line('one-node', scattered, 1)],
     '18 out of service': [
       line('out-of-service', { by: 'driver', reason: 'too many memory errors' }),
+      ...marked.map(([by, key, value]) => line('out-of-service', { by, taints: [{ key, value }] })),
       line('out-of-service', {})
     ],
     '19 taken': [line('taken', { yours: 3, hidden: 7, users: { mira: 2 } })],
@@ -350,6 +360,20 @@ function askings(speech: Speech): Said {
   };
 }
 
+function simulated(speech: Speech): Said {
+  const bar = (namespace: string | null): string => sentenceText(barWords(speech, 'dgx-lab', namespace, true));
+  const marked = device('dgx-h100-0', 'gpu-0', { simulated: true, label: 'H100 80 GB', state: 'free', holders: [] });
+  return {
+    '58 simulated': [
+      simulatedWord(speech),
+      withSimulated(speech, 'gpu-3', true),
+      bar('team-a'),
+      bar(null),
+      deviceTip(speech, marked, NOW).head
+    ]
+  };
+}
+
 function states(speech: Speech): Said {
   const say = (state: PanelState, params: Params = {}): string => verdict(stateWords(speech, state, params));
   return {
@@ -377,7 +401,21 @@ function gaps(speech: Speech): Said {
 }
 
 function everything(speech: Speech): Said {
-  const parts = [verdicts, reasons, changes, holders, launches, sharing, ends, gaps, waits, soon, askings, states];
+  const parts = [
+    verdicts,
+    reasons,
+    changes,
+    holders,
+    launches,
+    sharing,
+    ends,
+    gaps,
+    waits,
+    soon,
+    askings,
+    states,
+    simulated
+  ];
   return Object.assign({}, ...parts.map(part => part(speech))) as Said;
 }
 
