@@ -8,6 +8,7 @@ import time
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+import aiohttp
 from kubernetes_asyncio.client import ApiException
 from kubespawner.clients import shared_client
 
@@ -24,6 +25,9 @@ if TYPE_CHECKING:
     from .spawner import DRASpawner
 
 _NAME_ROOM = 50
+_AGAIN_SECONDS = 0.2
+_NO_ANSWER = (TimeoutError, aiohttp.ClientError)
+_NO_ANSWER_WORDS = "The cluster did not answer in time. Try again in a moment."
 
 
 class ServerClaims:
@@ -108,7 +112,7 @@ class ServerClaims:
         kind = "template" if template else "claim"
         if found is None:
             home = self._spawner.home_namespace
-            elsewhere = namespace != home and await self._get(plural, home, name) is not None
+            elsewhere = namespace != home and await self._seen_at_home(plural, name) is not None
             where = (
                 f"exists in {home} but not in {namespace}" if elsewhere else f"does not exist in {namespace}"
             )
@@ -129,7 +133,7 @@ class ServerClaims:
         home = self._spawner.home_namespace
         if home == self._spawner.namespace:
             return
-        known = await self._get("resourceclaimtemplates", home, name)
+        known = await self._seen_at_home("resourceclaimtemplates", name)
         if known is not None and known["spec"] != found["spec"]:
             notice = f"The template {name} of {self._spawner.namespace} is not the one of {home}; it is used as it is."
             self.notices.append(notice)
@@ -194,9 +198,10 @@ class ServerClaims:
                 return await self._api(
                     "create_namespaced_custom_object", "resourceclaims", body, field_validation="Strict"
                 )
-            except TimeoutError:
+            except _NO_ANSWER:
                 if time.monotonic() > end:
-                    raise said("The cluster did not answer in time.", 504) from None
+                    raise said(_NO_ANSWER_WORDS) from None
+                await asyncio.sleep(_AGAIN_SECONDS)
             except ApiException as error:
                 name = body["metadata"]["name"]
                 made = (
@@ -222,7 +227,7 @@ class ServerClaims:
             except ApiException as error:
                 if error.status not in (404, 409):
                     raise
-            except TimeoutError:
+            except _NO_ANSWER:
                 # The pod owns it: it goes anyway.
                 self._spawner.log.warning("No answer to the deletion of claim %s", name)
             self._uids.pop(name, None)
@@ -283,22 +288,33 @@ class ServerClaims:
         """The namespace's LimitRanges, as far as they may be read."""
         core = shared_client("CoreV1Api")
         try:
-            found = await core.list_namespaced_limit_range(self._spawner.namespace)
-        except ApiException:
+            call = core.list_namespaced_limit_range(self._spawner.namespace)
+            found = await asyncio.wait_for(call, self._spawner.k8s_api_request_timeout)
+        except (ApiException, *_NO_ANSWER):
             return []
         return [{"metadata": {"name": one.metadata.name}} for one in found.items]
 
     async def _get(self, plural: str, namespace: str, name: str) -> dict[str, Any] | None:
         api = shared_client("CustomObjectsApi")
+        call = api.get_namespaced_custom_object(GROUP, "v1", namespace, plural, name)
         try:
-            found: dict[str, Any] = await api.get_namespaced_custom_object(
-                GROUP, "v1", namespace, plural, name
-            )
+            found: dict[str, Any] = await asyncio.wait_for(call, self._spawner.k8s_api_request_timeout)
+        except _NO_ANSWER:
+            raise said(_NO_ANSWER_WORDS) from None
         except ApiException as error:
-            if error.status in (403, 404):
+            if error.status == 404:
                 return None
             raise
         return found
+
+    async def _seen_at_home(self, plural: str, name: str) -> dict[str, Any] | None:
+        """The object of this name in the hub's own namespace; None also where the hub may not look."""
+        try:
+            return await self._get(plural, self._spawner.home_namespace, name)
+        except ApiException as error:
+            if error.status == 403:
+                return None
+            raise
 
     async def _api(self, method: str, plural: str, *args: Any, **more: Any) -> dict[str, Any]:
         api = shared_client("CustomObjectsApi")

@@ -6,6 +6,7 @@ import asyncio
 import time
 from typing import Any
 
+import aiohttp
 import pytest
 from tornado import web
 
@@ -370,7 +371,10 @@ def test_forty_people_share_eight_devices(stories: Stories, cluster: LocalCluste
 
 
 @pytest.mark.threat("T30")
-def test_a_lost_answer_makes_no_second_claim(stories: Stories, cluster: LocalCluster) -> None:
+@pytest.mark.parametrize("loss", [TimeoutError(), aiohttp.ServerDisconnectedError()], ids=["silent", "cut"])
+def test_a_lost_answer_makes_no_second_claim(
+    stories: Stories, cluster: LocalCluster, loss: Exception
+) -> None:
     async def story() -> None:
         one = spawner("jil")
         ask = one.server_claims._api
@@ -380,7 +384,7 @@ def test_a_lost_answer_makes_no_second_claim(stories: Stories, cluster: LocalClu
             answer = await ask(method, *args, **more)
             if method.startswith("create") and not lost:
                 lost.append(answer)
-                raise TimeoutError
+                raise loss
             return answer
 
         one.server_claims._api = losing  # type: ignore[method-assign]
@@ -390,6 +394,25 @@ def test_a_lost_answer_makes_no_second_claim(stories: Stories, cluster: LocalClu
         await settle(cluster, "jil")
 
     stories.run(story)
+
+
+def test_a_cluster_that_never_answers_is_no_failure_of_the_hub(
+    stories: Stories, cluster: LocalCluster
+) -> None:
+    async def story() -> str:
+        one = spawner("joy", k8s_api_request_retry_timeout=1)
+
+        async def silent(*_: Any, **__: Any) -> Any:
+            raise TimeoutError
+
+        one.server_claims._api = silent  # type: ignore[method-assign]
+        with pytest.raises(web.HTTPError) as caught:
+            await start(one, {"tier": "small"})
+        await one.stop()
+        await settle(cluster, "joy")
+        return message(caught)
+
+    assert stories.run(story) == "The cluster did not answer in time. Try again in a moment."
 
 
 def test_the_chosen_image_becomes_the_servers_and_another_is_refused(stories: Stories) -> None:
@@ -409,3 +432,21 @@ def test_the_chosen_image_becomes_the_servers_and_another_is_refused(stories: St
     chosen, first, refusal = stories.run(story)
     assert (chosen, first) == ("jupyter-dra/other", "python")
     assert "is not offered" in refusal and "jupyter-dra/other" in refusal
+
+
+@pytest.mark.local_only("trouble on demand")
+def test_a_template_the_hub_may_not_read_is_not_said_to_be_missing(
+    stories: Stories, cluster: LocalCluster
+) -> None:
+    tiers = [{"name": "one", "requirement": {"claim": "template/out-of-sight"}}]
+
+    async def story() -> str:
+        one = spawner("kim", tiers=tiers)
+        fault = {"status": 403, "verb": "get", "resource": "resourceclaimtemplates"}
+        await asyncio.to_thread(cluster.request, "POST", "/jupyter-dra/faults", {"fail": fault})
+        with pytest.raises(web.HTTPError) as caught:
+            await start(one, {"tier": "one"})
+        return message(caught)
+
+    text = stories.run(story)
+    assert text.startswith("The cluster refused it: ") and "does not exist" not in text
