@@ -14,7 +14,7 @@ from .kubeconfig import ClusterChoice, Surroundings, choose
 from .resources import path as path_of
 from .resources import resource
 from .status import error_from_status
-from .transport import REQUEST_TIMEOUT, Transport
+from .transport import CHECK_BETWEEN, REQUEST_TIMEOUT, Transport
 
 _PATCH_TYPES = {
     "merge": "application/merge-patch+json",
@@ -137,7 +137,9 @@ class KubeClient:
     ) -> dict[str, Any]:
         """Patch an object; ``type`` is merge, json or strategic. Put uid or resourceVersion in for a precondition."""
         if type not in _PATCH_TYPES:
-            raise InputError(f"{type!r} is no kind of patch.", path="type")
+            raise InputError(
+                f"{type!r} is no kind of patch.", path="type", next_step=f"Kinds: {', '.join(_PATCH_TYPES)}."
+            )
         answer = await self.transport.request(
             "PATCH",
             self._path(kind, namespace, name, subresource),
@@ -201,7 +203,9 @@ class KubeClient:
                 try:
                     event = json.loads(line)
                 except ValueError as error:
-                    raise ClusterError("A watch event was cut off.", code="unreachable") from error
+                    raise ClusterError(
+                        "A watch event was cut off.", code="unreachable", next_step=CHECK_BETWEEN
+                    ) from error
                 if event.get("type") == "ERROR":
                     status = event.get("object") or {}
                     raise error_from_status(status, int(status.get("code") or 500), what=f"WATCH {path}")
@@ -323,7 +327,11 @@ async def _mine(client: KubeClient, kind: str, meta: Mapping[str, Any], proof: s
 
 def _object(answer: Any) -> dict[str, Any]:
     if not isinstance(answer, dict):
-        raise ClusterError("The API server answered with something that is no object.", code="unreachable")
+        raise ClusterError(
+            "The API server answered with something that is no object.",
+            code="unreachable",
+            next_step=CHECK_BETWEEN,
+        )
     return answer
 
 

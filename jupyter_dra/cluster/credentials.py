@@ -25,6 +25,7 @@ from .kubeconfig import load as load_files
 log = logging.getLogger(__name__)
 
 PLUGIN_DEADLINE = 60.0
+_LOOK_AT_THE_PLUGIN = "Run the plugin in a terminal to see what it prints."
 _SKEW = timedelta(seconds=60)
 _API_VERSIONS = ("client.authentication.k8s.io/v1", "client.authentication.k8s.io/v1beta1")
 
@@ -49,7 +50,9 @@ class _Plugin:
         version = self.spec.get("apiVersion")
         if version not in _API_VERSIONS:
             raise ClusterError(
-                f"The login plugin speaks {version}, which is not known here.", code="unauthorized"
+                f"The login plugin speaks {version}, which is not known here.",
+                code="unauthorized",
+                next_step="Write client.authentication.k8s.io/v1 as its apiVersion in the kubeconfig.",
             )
         info: dict[str, Any] = {
             "apiVersion": version,
@@ -97,7 +100,9 @@ async def _run(argv: list[str], environ: Mapping[str, str], hint: str) -> bytes:
             out, err = await process.communicate()
     except TimeoutError:
         raise ClusterError(
-            f"The login plugin {argv[0]!r} gave no answer in {PLUGIN_DEADLINE:.0f} s.", code="unauthorized"
+            f"The login plugin {argv[0]!r} gave no answer in {PLUGIN_DEADLINE:.0f} s.",
+            code="unauthorized",
+            next_step="Log in to the cluster in a terminal, as for kubectl: the plugin may wait for an answer.",
         ) from None
     finally:
         if process.returncode is None:
@@ -123,10 +128,18 @@ def _answer(out: bytes, version: str) -> Mapping[str, Any]:
         or value.get("kind") != "ExecCredential"
         or value.get("apiVersion") != version
     ):
-        raise ClusterError("The login plugin's answer is no ExecCredential.", code="unauthorized")
+        raise ClusterError(
+            "The login plugin's answer is no ExecCredential.",
+            code="unauthorized",
+            next_step=_LOOK_AT_THE_PLUGIN,
+        )
     status = value.get("status")
     if not isinstance(status, dict) or not (status.get("token") or status.get("clientCertificateData")):
-        raise ClusterError("The login plugin gave neither token nor certificate.", code="unauthorized")
+        raise ClusterError(
+            "The login plugin gave neither token nor certificate.",
+            code="unauthorized",
+            next_step=_LOOK_AT_THE_PLUGIN,
+        )
     return status
 
 
@@ -144,7 +157,9 @@ def kuberc(around: Surroundings) -> Mapping[str, Any]:
         document = yaml.safe_load(path.read_text(encoding="utf-8"))
     except (OSError, yaml.YAMLError) as error:
         raise ClusterError(
-            f"{path} cannot be read, so no login plugin is run.", code="unauthorized"
+            f"{path} cannot be read, so no login plugin is run.",
+            code="unauthorized",
+            next_step="Mend that file, or remove it.",
         ) from error
     return document if isinstance(document, dict) else {}
 
@@ -244,7 +259,11 @@ class Credentials:
                 loader = from_file.KubeConfigLoader(self._config, active_context=self._choice.context)
                 await loader.load_and_set(configuration)
         except (ConfigException, OSError, ValueError) as error:
-            raise ClusterError(f"The kubeconfig cannot be used: {error}", code="no-cluster") from error
+            raise ClusterError(
+                f"The kubeconfig cannot be used: {error}",
+                code="no-cluster",
+                next_step="See whether `kubectl get namespaces` works with it.",
+            ) from error
         await self.refresh(configuration)
         return configuration
 

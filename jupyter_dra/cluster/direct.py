@@ -90,7 +90,10 @@ class PodTarget:
         pod = self.lookup()
         if pod is None or pod["metadata"].get("uid") != self.pod_uid:
             raise ClusterError(
-                f"The pod {self.pod} was replaced or is gone.", code="pod-replaced", params={"pod": self.pod}
+                f"The pod {self.pod} was replaced or is gone.",
+                code="pod-replaced",
+                next_step="Start the session again.",
+                params={"pod": self.pod},
             )
         return pod
 
@@ -100,7 +103,10 @@ async def dial(pod: Mapping[str, Any], port: int, *, local: bool, timeout: float
     problem = address_problem(pod, local=local)
     if problem is not None:
         raise ClusterError(
-            f"The pod cannot be dialed: {problem}.", code="address-refused", params={"reason": problem}
+            f"The pod cannot be dialed: {problem}.",
+            code="address-refused",
+            next_step="Ask the administrator; `transport` set to port-forward does without pod addresses.",
+            params={"reason": problem},
         )
     address = pod["status"]["podIP"]
     try:
@@ -109,7 +115,10 @@ async def dial(pod: Mapping[str, Any], port: int, *, local: bool, timeout: float
     except (OSError, TimeoutError) as error:
         refused = isinstance(error, ConnectionRefusedError)
         raise ClusterError(
-            f"{address}:{port} does not answer.", code="unreachable", params={"refused": refused}
+            f"{address}:{port} does not answer.",
+            code="unreachable",
+            next_step="A network policy may stand between; `transport` set to port-forward goes another way.",
+            params={"refused": refused},
         ) from error
 
 

@@ -194,6 +194,9 @@ def load(paths: tuple[Path, ...]) -> dict[str, Any]:
     return merged
 
 
+_NAME_ANOTHER = "Mend the file, or name another one with --kubeconfig or KUBECONFIG."
+
+
 def _read(path: Path) -> dict[str, Any]:
     import yaml
 
@@ -202,14 +205,18 @@ def _read(path: Path) -> dict[str, Any]:
         text = path.read_text(encoding="utf-8")
     except OSError as error:
         raise ClusterError(
-            f"The kubeconfig {path} cannot be read: {error.strerror}.", code="no-cluster"
+            f"The kubeconfig {path} cannot be read: {error.strerror}.",
+            code="no-cluster",
+            next_step=_NAME_ANOTHER,
         ) from error
     try:
         document = yaml.safe_load(text)
     except (yaml.YAMLError, RecursionError) as error:
-        raise ClusterError(f"The kubeconfig {path} is no valid YAML.", code="no-cluster") from error
+        raise ClusterError(
+            f"The kubeconfig {path} is no valid YAML.", code="no-cluster", next_step=_NAME_ANOTHER
+        ) from error
     if not isinstance(document, dict):
-        raise ClusterError(f"The kubeconfig {path} is empty.", code="no-cluster")
+        raise ClusterError(f"The kubeconfig {path} is empty.", code="no-cluster", next_step=_NAME_ANOTHER)
     return document
 
 

@@ -25,6 +25,7 @@ HEARTBEAT = 20.0
 _CHUNK = 64 * 1024
 _BUFFER = 256 * 1024
 _DATA, _ERROR = 0, 1
+_LOOK_AT_THE_POD = "Look at the pod and its node: `kubectl describe pod`."
 
 
 class _Pipe(asyncio.Transport):
@@ -163,7 +164,9 @@ async def open(
     except BaseException as error:
         await socket.close()
         if isinstance(error, TimeoutError):
-            raise ClusterError(f"Port-forward to {pod} gave no answer.", code="unreachable") from error
+            raise ClusterError(
+                f"Port-forward to {pod} gave no answer.", code="unreachable", next_step=_LOOK_AT_THE_POD
+            ) from error
         raise
     reader = asyncio.StreamReader(limit=_BUFFER)
     protocol = asyncio.StreamReaderProtocol(reader)
@@ -181,9 +184,13 @@ async def _greeting(socket: aiohttp.ClientWebSocketResponse[bool], port: int) ->
     while seen != {_DATA, _ERROR}:
         message = await socket.receive()
         if message.type is not aiohttp.WSMsgType.BINARY:
-            raise ClusterError("Port-forward was closed before it began.", code="unreachable")
+            raise ClusterError(
+                "Port-forward was closed before it began.", code="unreachable", next_step=_LOOK_AT_THE_POD
+            )
         channel, payload = message.data[0], message.data[1:]
         if channel in seen or channel not in (_DATA, _ERROR) or payload[:2] != expected:
             text = payload.decode("utf-8", "replace").strip()[:500]
-            raise ClusterError(f"Port-forward was refused: {text}", code="unreachable")
+            raise ClusterError(
+                f"Port-forward was refused: {text}", code="unreachable", next_step=_LOOK_AT_THE_POD
+            )
         seen.add(channel)

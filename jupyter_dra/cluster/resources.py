@@ -70,13 +70,23 @@ def resource(kind: str) -> Resource:
     try:
         return _BY_NAME[kind]
     except KeyError:
-        raise InputError(f"{kind!r} is not a kind this program works with.", params={"kind": kind}) from None
+        raise InputError(
+            f"{kind!r} is not a kind this program works with.",
+            path="kind",
+            next_step=f"Kinds: {', '.join(sorted({one.kind for one in _RESOURCES}))}.",
+            params={"kind": kind},
+        ) from None
 
 
 def path_part(text: str, what: str = "name") -> str:
     """``text`` percent-encoded as one path segment; raises InputError for anything that is no object name."""
     if not _PART.fullmatch(text) or ".." in text:
-        raise InputError(f"{text!r} is not a valid {what}.", path=what, params={"value": text})
+        raise InputError(
+            f"{text!r} is not a valid {what}.",
+            path=what,
+            next_step="Names are lower-case letters, digits, '-' and '.'.",
+            params={"value": text},
+        )
     return quote(text, safe="")
 
 
@@ -91,7 +101,9 @@ def path(kind: str, namespace: str | None, name: str | None = None, subresource:
     if entry.namespaced and namespace:
         parts += ["namespaces", path_part(namespace, "namespace")]
     elif entry.namespaced and name is not None:
-        raise InputError(f"A {entry.kind} is addressed with its namespace.", path="namespace")
+        raise InputError(
+            f"A {entry.kind} is addressed with its namespace.", path="namespace", next_step="Name one."
+        )
     parts.append(entry.plural)
     if name is not None:
         parts.append(path_part(name))

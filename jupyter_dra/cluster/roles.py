@@ -34,6 +34,7 @@ def rbac(
         raise InputError(
             f"{audience!r} is not one of {', '.join(AUDIENCES)}.",
             path="audience",
+            next_step="Name one of them.",
             params={"known": list(AUDIENCES)},
         )
     who = dict(subject or {"kind": "ServiceAccount", "name": "jupyter-dra", "namespace": namespace})

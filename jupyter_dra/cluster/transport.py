@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 REQUEST_TIMEOUT = 30.0
+CHECK_BETWEEN = "Check whether a proxy or a login page stands between here and the API server."
+"""The next step where an answer is none of an API server's."""
 _SAFE = frozenset({"GET", "PUT", "PATCH", "DELETE"})
 _BACKOFF_FIRST, _BACKOFF_MOST = 0.05, 5.0
 _RELOAD_PAUSE = 5.0
@@ -71,7 +73,9 @@ class Transport:
             self._api = ApiClient(configuration)
         except OSError as error:
             raise ClusterError(
-                f"The cluster's certificates cannot be read: {error}", code="no-cluster"
+                f"The cluster's certificates cannot be read: {error}",
+                code="no-cluster",
+                next_step="Look at the certificate files that the kubeconfig names.",
             ) from error
         self._api.user_agent = f"jupyter-dra/{__version__}"
         files = (configuration.cert_file, configuration.key_file, configuration.ssl_ca_cert)
@@ -257,7 +261,9 @@ class Transport:
             raise _Lost(error, self.choice).error from error
         if socket.protocol != protocol:
             await socket.close()
-            raise ClusterError(f"The API server does not speak {protocol}.", code="unsupported")
+            raise ClusterError(
+                f"The API server does not speak {protocol}.", code="unsupported", next_step=CHECK_BETWEEN
+            )
         answer: aiohttp.ClientWebSocketResponse[bool] = socket
         return answer
 
@@ -319,7 +325,9 @@ def _text(value: Any) -> str:
 def _refuse_redirect(status: int) -> None:
     if 300 <= status < 400:
         raise ClusterError(
-            "The API server answered with a redirect, which is not followed.", code="unreachable"
+            "The API server answered with a redirect, which is not followed.",
+            code="unreachable",
+            next_step="Write the API server's own address into the kubeconfig.",
         )
 
 
@@ -329,7 +337,9 @@ def _decoded(raw: bytes) -> Any:
     try:
         return json.loads(raw)
     except (ValueError, RecursionError) as error:
-        raise ClusterError("The API server's answer is no JSON.", code="unreachable") from error
+        raise ClusterError(
+            "The API server's answer is no JSON.", code="unreachable", next_step=CHECK_BETWEEN
+        ) from error
 
 
 async def _pause(attempt: int, after: str | None, deadline: float) -> bool:

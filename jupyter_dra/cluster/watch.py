@@ -125,7 +125,9 @@ class WatchCache:
                 await self._changed(None, deadline - time.monotonic())
             except TimeoutError:
                 raise self.error or ClusterError(
-                    f"The cluster did not list {self.kind} objects in {timeout:.0f} s.", code="unreachable"
+                    f"The cluster did not list {self.kind} objects in {timeout:.0f} s.",
+                    code="unreachable",
+                    next_step="Try again; `jupyter dra doctor` says what else is wrong.",
                 ) from None
         return self
 
@@ -170,7 +172,11 @@ class WatchCache:
                 yield change
             while True:
                 if queue.full():
-                    raise ClusterError("Changes came faster than they were read.", code="overrun")
+                    raise ClusterError(
+                        "Changes came faster than they were read.",
+                        code="overrun",
+                        next_step="Read them anew from the start.",
+                    )
                 yield await queue.get()
 
         try:

@@ -143,7 +143,12 @@ class ServerClaims:
         plan = await self.plan()
         verdict = plan["verdict"]
         if verdict == "invalid" or (verdict == "impossible" and plan["certainty"]["sure"]):
-            raise RequirementError(words.impossible(plan, self.title), code="impossible", path="tier")
+            raise RequirementError(
+                words.impossible(plan, self.title),
+                code="impossible",
+                path="tier",
+                next_step="Ask for less, or choose another tier.",
+            )
 
     async def plan(self) -> dict[str, Any]:
         """What the scheduler would say of our claims now; servers that ask for the same share one plan."""

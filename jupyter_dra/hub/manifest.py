@@ -75,6 +75,7 @@ def _check(
                     f"extra_pod_config.resourceClaims: {key} {str(value)!r} holds an unfilled placeholder.",
                     code="placeholder",
                     path="extra_pod_config.resourceClaims",
+                    next_step="Ask your admin: it stands in the hub's configuration.",
                 )
         _claim_name(where, str(entry["name"]), "extra_pod_config.resourceClaims")
     for claim in ours:
@@ -85,6 +86,7 @@ def _check(
                 f"The container uses claim {str(entry.get('name'))!r}, which the pod does not have.",
                 code="claim-missing",
                 path="extra_container_config.resources.claims",
+                next_step="Ask your admin: it stands in the hub's configuration.",
             )
 
 

@@ -134,7 +134,11 @@ class Attachments:
         """
         record = await self._sessions.get(session_id)
         if all(one.id != kernel_id for one in record.kernels):
-            raise NotFoundError(f"The session {session_id} has no kernel {kernel_id}.", code="not-found")
+            raise NotFoundError(
+                f"The session {session_id} has no kernel {kernel_id}.",
+                code="not-found",
+                next_step=f"Its kernels: `jupyter dra describe {session_id}`.",
+            )
         manager = self._manager
         if change:
             await self._sessions.restart_kernel(session_id, kernel_id, change=change, wait=False)

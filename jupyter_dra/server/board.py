@@ -218,7 +218,7 @@ class Board:
             rights = await self.sessions.rights()
             state, simulated, params = await self._inventory_state(rights)
             revision, _ = await self.revision()
-        except ClusterError as error:
+        except DRAError as error:
             state = _STATES.get(error.code, "unreachable")
             message, next_step, params = error.message, error.next_step, dict(error.params)
         try:
@@ -324,13 +324,16 @@ class Board:
         except TimeoutError as error:
             process.kill()
             raise ClusterError(
-                f"The local cluster did not start within {_LOCAL_SECONDS} s.", code="unreachable"
+                f"The local cluster did not start within {_LOCAL_SECONDS} s.",
+                code="unreachable",
+                next_step="Start it in a terminal with `jupyter dra local up`; it says what holds it up.",
             ) from error
         if check and process.returncode:
             text = err.decode("utf-8", "replace").strip().splitlines()
             raise ClusterError(
                 f"The local cluster did not start: {text[0] if text else 'no reason given'}",
                 code="unreachable",
+                next_step="Start it in a terminal with `jupyter dra local up`.",
             )
         try:
             document: dict[str, Any] = json.loads(out)

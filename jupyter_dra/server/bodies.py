@@ -12,6 +12,7 @@ from ..errors import InputError
 
 MAX_BODY = 2 << 20
 _MAX_DEPTH = 40
+_SEE_SCHEMA = "The forms are in openapi.yaml."
 
 
 @cache
@@ -39,7 +40,9 @@ def validated(raw: bytes, schema: str) -> dict[str, Any]:
         InputError: not JSON, too deep or large, or against the schema; ``path`` names the field.
     """
     if len(raw) > MAX_BODY:
-        raise InputError("The body is larger than 2 MiB.", code="too-large", path="")
+        raise InputError(
+            "The body is larger than 2 MiB.", code="too-large", path="", next_step="Send less at once."
+        )
     try:
         body = json.loads(raw) if raw.strip() else {}
     except (ValueError, RecursionError) as error:
@@ -47,7 +50,12 @@ def validated(raw: bytes, schema: str) -> dict[str, Any]:
             "The body is not JSON.", code="not-json", path="", next_step="Send a JSON object."
         ) from error
     if not isinstance(body, dict) or _depth_exceeds(body, _MAX_DEPTH):
-        raise InputError("The body is not a JSON object of reasonable depth.", code="not-json", path="")
+        raise InputError(
+            "The body is not a JSON object of reasonable depth.",
+            code="not-json",
+            path="",
+            next_step="Send a JSON object.",
+        )
     errors = sorted(
         _validator(schema).iter_errors(body), key=lambda one: [str(part) for part in one.absolute_path]
     )
@@ -72,11 +80,14 @@ def _schema_error(first: Any, errors: list[Any]) -> InputError:
             " and ".join(one.get("required", ())) for one in first.validator_value if "required" in one
         ]
         text = f"exactly one of {', '.join(choices)}" if choices else "one of the known forms"
-        return InputError(f"{path or 'The body'} needs {text}.", code="schema", path=path)
+        return InputError(
+            f"{path or 'The body'} needs {text}.", code="schema", path=path, next_step=_SEE_SCHEMA
+        )
     return InputError(
         f"{path or 'The body'} does not have the expected form ({first.validator}: {_short(first.validator_value)}).",
         code="schema",
         path=path,
+        next_step=_SEE_SCHEMA,
         params={"errors": len(errors)},
     )
 

@@ -82,8 +82,11 @@ class Keeping:
         if self._closed:
             return
         entries = await self._entries()
-        if self._closed:
-            return
+        if not self._closed:
+            self._note(entries)
+
+    def _note(self, entries: list[Entry]) -> None:
+        """Write these; a full disk keeps nobody from working, nor a server from stopping in order."""
         try:
             self._ledger.write(entries)
         except OSError as error:
@@ -137,5 +140,5 @@ class Keeping:
             task.cancel()
         await asyncio.gather(*self._work, return_exceptions=True)
         if not keep:
-            self._ledger.write(left)
+            self._note(left)
         self._ledger.close(keep=keep or bool(left))

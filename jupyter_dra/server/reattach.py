@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
+_NEW_SESSION = "Start a new session; the notebook keeps its cells."
+
 PAUSES = (1.0, 2.0, 5.0, 10.0, 30.0, 60.0)
 """Seconds between tries while the cluster is out of reach; the last one again and again."""
 PAGES_WAIT = 15.0
@@ -110,11 +112,11 @@ class Reattachment:
         try:
             record = (await self._sessions.get(session_id)).as_dict()
             if record["server"] != self._server_id:
-                raise NotFoundError(f"The session {session_id} is another server's.")
+                raise NotFoundError(f"The session {session_id} is another server's.", next_step=_NEW_SESSION)
             if record["state"] in ("waiting", "starting"):
                 return
             if record["state"] != "running":
-                raise NotFoundError(f"The session {session_id} is {record['state']}.")
+                raise NotFoundError(f"The session {session_id} is {record['state']}.", next_step=_NEW_SESSION)
             handles = {handle.kernel_id: handle for handle in await self._sessions.reattach(session_id)}
         except ClusterError as error:
             log.info("Kernels of session %s wait for the cluster: %s", session_id, error.code)

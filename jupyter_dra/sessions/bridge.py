@@ -70,7 +70,11 @@ class AsyncSession:
                 for what is raised before anything is made.
         """
         if requirement is not None and fields:
-            raise InputError("Give either a requirement or its fields.", path=next(iter(fields)))
+            raise InputError(
+                "A requirement was given, and fields beside it.",
+                path=next(iter(fields)),
+                next_step="Give either a requirement or its fields.",
+            )
         wish = Requirement.from_dict(fields) if requirement is None else requirement
         used = service or Sessions()
         try:

@@ -81,7 +81,9 @@ async def detach(ctx: Context, registry: Registry, session: LiveSession) -> None
     The kernel goes on until its lease, idle limit or deadline; claim and Secret stay owned by the pod.
     """
     if session.releasing is not None:
-        raise ConflictError(f"The session {session.id} is ending.", code="in-use")
+        raise ConflictError(
+            f"The session {session.id} is ending.", code="in-use", next_step="Wait until its device is back."
+        )
     await life.cancel(kernel.task for kernel in session.kernels)
     removed = {
         "labels": dict.fromkeys(_OURS),

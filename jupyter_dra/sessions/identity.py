@@ -11,6 +11,7 @@ from pathlib import Path
 
 from ..claims import hashed_slug
 from .store import data_folder as data_folder
+from .store import unusable
 
 _KEY_BYTES = 32
 
@@ -49,11 +50,17 @@ def load_identity(
         folder: None uses `data_folder` of this process.
         user: None takes the account's name.
         key: given by a hub; None uses the one in the folder.
+
+    Raises:
+        DRAError: ``data-folder``: the folder cannot be read or written.
     """
     place = folder or data_folder(os.environ, Path.home())
-    place.mkdir(mode=0o700, parents=True, exist_ok=True)
-    server = _keep(place / "server-id", secrets.token_hex(16).encode()).decode()
-    sealing = key or _keep(place / "seal-key", secrets.token_hex(_KEY_BYTES).encode())
+    try:
+        place.mkdir(mode=0o700, parents=True, exist_ok=True)
+        server = _keep(place / "server-id", secrets.token_hex(16).encode()).decode()
+        sealing = key or _keep(place / "seal-key", secrets.token_hex(_KEY_BYTES).encode())
+    except OSError as error:
+        raise unusable(place, error) from error
     return Identity(user or getpass.getuser(), server, sealing, place)
 
 

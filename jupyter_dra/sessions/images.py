@@ -46,7 +46,12 @@ class ImageRef:
             and (not digest or pattern or _DIGEST.match(checked[3]))
         )
         if not good:
-            raise RequirementError(f"{text!r} is no container image.", code="image", path="image")
+            raise RequirementError(
+                f"{text!r} is no container image.",
+                code="image",
+                path="image",
+                next_step="Write it as registry/name:tag.",
+            )
         named = tag if colon else (None if digest else ("*" if pattern else "latest"))
         return cls(host.lower(), repository, named, digest or None)
 

@@ -175,4 +175,4 @@ def _set_aside() -> Iterator[None]:
 
 
 def _left() -> ClusterError:
-    return ClusterError("The connection to this cluster is closed.", code="closed")
+    return ClusterError("The connection to this cluster is closed.", code="closed", next_step="Try again.")

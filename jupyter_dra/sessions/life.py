@@ -365,7 +365,11 @@ async def _secret_of(
     pod: Any = ctx.caches.pods(session.namespace).get(kernel.pod_name, session.namespace) or {}
     notes = pod.get("metadata", {}).get("annotations") or {}
     if notes.get(DIGEST) != digest_of(mounted):
-        raise ConflictError("The Secret of this kernel pod is not the one we made.", code="not-proven")
+        raise ConflictError(
+            f"The Secret of the kernel pod {kernel.pod_name} is not the one we made.",
+            code="not-proven",
+            next_step="Look at it with kubectl; the session can be stopped.",
+        )
     return private, mounted
 
 

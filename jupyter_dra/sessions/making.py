@@ -13,6 +13,7 @@ from typing import Any
 
 from ..claims import labels, names
 from ..cluster import KubeClient, Reach, dropped_fields, ensure_created
+from ..errors import DRAError
 from .caches import Caches
 from .identity import Identity
 from .image_times import ImageTimes
@@ -308,5 +309,5 @@ def remember(ctx: Context, session: LiveSession, **more: Any) -> None:
     }
     try:
         ctx.store.write(session.id, value)
-    except OSError as error:
+    except DRAError as error:
         log.warning("The session's record cannot be written: %s", error)

@@ -42,7 +42,11 @@ def check_owner(ctx: Context, claim: Mapping[str, Any]) -> None:
     owner = tags.get(labels.USER)
     ours = owner is None or owner == ctx.identity.user_label
     if labels.SESSION in tags and not ours and not may_join(ctx, claim):
-        raise NotFoundError(f"There is no claim {claim['metadata']['name']}.", path="claim")
+        raise NotFoundError(
+            f"There is no claim {claim['metadata']['name']}.",
+            path="claim",
+            next_step="Look for its name with `kubectl get resourceclaims`.",
+        )
 
 
 async def share(ctx: Context, session: LiveSession, users: Iterable[str]) -> None:
@@ -64,7 +68,10 @@ async def share(ctx: Context, session: LiveSession, users: Iterable[str]) -> Non
     claim = session.claim
     if claim is None or claim.uid is None:
         raise ConflictError(
-            "Only a session with a claim of our making can be shared.", code="in-use", path="shared_with"
+            "Only a session with a claim of our making can be shared.",
+            code="in-use",
+            path="shared_with",
+            next_step="Start a session from a tier, and share that one.",
         )
     notes = {SHARED: json.dumps(names) if names else None}
     patch = {"metadata": {"uid": claim.uid, "annotations": notes}}

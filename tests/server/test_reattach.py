@@ -13,6 +13,7 @@ from typing import Any, cast
 import pytest
 
 from jupyter_dra.errors import ClusterError, ConflictError, NotFoundError, SessionEnded
+from jupyter_dra.server.keeping import Keeping
 from jupyter_dra.server.ledger import Entry, Ledger
 from jupyter_dra.server.reattach import Reattachment
 from jupyter_dra.sessions import Sessions
@@ -158,3 +159,19 @@ def test_a_server_whose_user_never_had_a_session_loads_nothing_at_start(tmp_path
     env = {**os.environ, "XDG_DATA_HOME": str(tmp_path / "data")}
     subprocess.run([sys.executable, "-c", code], cwd=root, env=env, check=True, timeout=60)
     assert not (tmp_path / "data").exists()
+
+
+async def test_a_full_disk_keeps_no_server_from_stopping_in_order(caplog: pytest.LogCaptureFixture) -> None:
+    class Full(Ledger):
+        closed = False
+
+        def write(self, entries: object) -> None:
+            raise OSError(28, "No space left on device")
+
+        def close(self, *, keep: bool) -> None:
+            self.closed = True
+
+    ledger = Full(Path("/nowhere"))
+    await Keeping(cast(Any, SimpleNamespace()), ledger, dict).close(keep=False)
+    assert ledger.closed
+    assert "cannot be written: [Errno 28] No space left on device" in caplog.text

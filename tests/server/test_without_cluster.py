@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -19,6 +20,16 @@ async def test_status_says_that_there_is_no_cluster_and_what_to_do(fetch: Fetch)
     assert status["state"] in ("no-cluster", "unreachable")
     assert status["message"]
     assert status["local_cluster"]["running"] is False
+
+
+async def test_status_names_a_data_folder_that_cannot_be_used(
+    fetch: Fetch, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "full").write_text("")
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "full"))
+    status = (await fetch("GET", "status")).json
+    assert "The data folder" in status["message"]
+    assert "XDG_DATA_HOME" in status["next"]
 
 
 async def test_questions_that_need_a_cluster_are_answered_with_the_reason(fetch: Fetch) -> None:

@@ -6,6 +6,7 @@ import asyncio
 import ipaddress
 import json
 import os
+import shutil
 import stat
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ from typing import Any
 import pytest
 import yaml
 
-from jupyter_dra.errors import RefusedError, RequirementError
+from jupyter_dra.errors import DRAError, RefusedError, RequirementError
 from jupyter_dra.kernels.runtime import PORT
 from jupyter_dra.sessions import BackgroundLoop, SessionEvent, SessionPolicy, VolumeOffer, load_identity
 from jupyter_dra.sessions.events import Publisher
@@ -185,6 +186,20 @@ def test_the_identity_is_private_lasting_and_shared_by_processes(tmp_path: Path)
     assert "key" not in repr(first)
     for path in tmp_path.rglob("*"):
         assert not stat.S_IMODE(path.stat().st_mode) & 0o077, path
+
+
+def test_a_data_folder_that_cannot_be_used_is_named_with_what_to_do(tmp_path: Path) -> None:
+    taken = tmp_path / "taken"
+    taken.write_text("a file where the folder should be")
+    with pytest.raises(DRAError) as found:
+        load_identity(taken / "data", user="ada")
+    assert found.value.code == "data-folder"
+    assert found.value.message == f"The data folder {taken / 'data'} cannot be used: Not a directory."
+    assert found.value.next_step and "XDG_DATA_HOME" in found.value.next_step
+    store = SessionStore(tmp_path)
+    shutil.rmtree(tmp_path / "sessions")
+    with pytest.raises(DRAError, match="No such file or directory"):
+        store.write("s-22222", {"a": 1})
 
 
 def test_the_background_loop_runs_while_the_caller_blocks_and_ends_cleanly() -> None:
