@@ -224,7 +224,7 @@ def _device_request(wish: Requirement, facts: Mapping[str, ClassFacts]) -> dict[
         request["selectors"] = [{"cel": {"expression": expression}} for expression in selectors]
     if wish.count == "all":
         request["allocationMode"] = "All"
-    elif wish.count != 1:
+    elif wish.count_given:
         request["count"] = wish.count
     if wish.tolerate:
         request["tolerations"] = [dict(one) for one in wish.tolerate]

@@ -130,7 +130,7 @@ class _Reader:
         values: dict[str, Any] = {"tier": request.get("deviceClassName")}
         if request.get("allocationMode") == "All":
             values["count"] = "all"
-        elif request.get("count", 1) != 1:
+        elif request.get("count") is not None:
             values["count"] = request["count"]
         where: list[str] = []
         for selector in items(request.get("selectors")):

@@ -6,7 +6,7 @@ import difflib
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING, Any, Literal, Unpack
+from typing import TYPE_CHECKING, Any, Literal, Unpack, cast
 
 from ..errors import RequirementError
 from .comparisons import parse_conditions
@@ -30,7 +30,9 @@ class Requirement:
     Attributes:
         tier: DeviceClass name; None means any GPU.
         vram, max_vram: device memory at least / at most, e.g. ``80GB`` (as on the card) or ``80Gi`` (literal).
-        count: devices of this kind, or ``"all"`` of a node.
+        count: devices of this kind, or ``"all"`` of a node; 1 where it is left open, unless the tier settles another.
+        count_given: whether ``count`` was asked for. A single device asked for is equal to one left open, but it is
+            written out, and a tier that offers only eight refuses it instead of giving eight.
         product, architecture: names, matched as whole words without regard to case.
         compute_capability, driver_version: conditions such as ``>=8.0`` or ``>=550,<600``.
         where: further CEL selectors, all of which must hold.
@@ -53,7 +55,7 @@ class Requirement:
     tier: str | None = None
     vram: str | None = None
     max_vram: str | None = None
-    count: int | Literal["all"] = 1
+    count: int | Literal["all"] = cast(int, None)  # a single device, once it is known that none was asked for
     product: tuple[str, ...] = ()
     architecture: tuple[str, ...] = ()
     compute_capability: str | None = None
@@ -76,12 +78,14 @@ class Requirement:
     idle_timeout: str | None = None
     name: str | None = None
     volumes: tuple[str, ...] = ()
+    count_given: bool = field(default=False, init=False, compare=False, repr=False)
 
     if TYPE_CHECKING:
         # The generated constructor admits only what the attributes hold; `__post_init__` takes more.
         def __init__(self, **fields: Unpack[RequirementFields]) -> None: ...
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "count_given", self.count is not None)
         for name, normalize in _NORMALIZERS.items():
             value = getattr(self, name)
             object.__setattr__(self, name, _DEFAULTS[name] if value is None else normalize(value, name))
@@ -132,11 +136,11 @@ class Requirement:
         return cls(**values)
 
     def as_dict(self) -> dict[str, Any]:
-        """The JSON form: only the fields that differ from their defaults, in the order of the vocabulary."""
+        """The JSON form: only the fields that were asked for, in the order of the vocabulary."""
         result: dict[str, Any] = {}
         for name, default in _DEFAULTS.items():
-            value = getattr(self, name)
-            if value == default:
+            value = self._asked(name)
+            if value is None or (value == default and name != "count"):
                 continue
             if name == "near":
                 value = [one.as_dict() for one in value]
@@ -149,7 +153,11 @@ class Requirement:
 
     def changed(self, **values: Unpack[RequirementFields]) -> Requirement:
         """A copy with some fields replaced; ``None`` takes a field back to its default."""
-        return Requirement(**{**{name: getattr(self, name) for name in _DEFAULTS}, **values})
+        return Requirement(**{**{name: self._asked(name) for name in _DEFAULTS}, **values})
+
+    def _asked(self, name: str) -> Any:
+        """A field as it was asked for: None for a number of devices that was left open."""
+        return None if name == "count" and not self.count_given else getattr(self, name)
 
     def alternative(self, index: int) -> Requirement:
         """The *index*-th entry of ``or_else`` over this requirement, without session fields and companions.
@@ -168,7 +176,7 @@ class Requirement:
                     path=f"or_else[{index}].{name}",
                     next_step=f"Alternatives may name: {', '.join(DEVICE_FIELDS)}.",
                 )
-        base = {name: getattr(self, name) for name in DEVICE_FIELDS}
+        base = {name: self._asked(name) for name in DEVICE_FIELDS}
         try:
             return Requirement(**{**base, **entry})
         except RequirementError as error:
@@ -448,4 +456,5 @@ _NORMALIZERS: Mapping[str, Any] = {
 _DEFAULTS: Mapping[str, Any] = {
     one.name: one.default_factory() if callable(one.default_factory) else one.default
     for one in fields(Requirement)
-}
+    if one.init
+} | {"count": 1}

@@ -10,7 +10,8 @@ from ..claims import Requirement, labels, parse_duration
 from ..errors import DRAError, QuantityError
 from ..model import Quantity
 from ..planner import Inventory
-from ..planner.tiers import read_counts, read_price
+from ..planner.offered_counts import read_counts
+from ..planner.tiers import read_price
 from .chart import Chart
 from .findings import Finding
 from .leftovers import left_behind

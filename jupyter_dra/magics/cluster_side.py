@@ -81,11 +81,10 @@ class ClusterSide:
         plan: dict[str, Any] = self._call(self.sessions.plan(wanted, detail="full"))
         return plan
 
-    def class_facts(self) -> Any:
-        """Facts about the tiers for the claim builder; None where no cluster answers."""
-        with suppress(DRAError):
-            return self._ask(lambda inventory: inventory.class_facts())
-        return None
+    def claim_for(self, wish: Requirement, name: str) -> dict[str, Any]:
+        """The claim a launch would make; raises ClusterError where no cluster answers."""
+        claim: dict[str, Any] = self._ask(lambda inventory: inventory.claim_for(wish, name=name))
+        return claim
 
     def list(self) -> dict[str, Any]:
         context = self._call(self.sessions.context())

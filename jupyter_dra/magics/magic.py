@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from IPython.core.error import UsageError
 from IPython.core.magic import Magics, cell_magic, line_magic, magics_class, no_var_expand
 
-from ..errors import DRAError
+from ..errors import ClusterError, DRAError
 from ..widgets import held
 from ..widgets.plain import visible
 from .commands import Call, HelpShown, help_text, parse
@@ -113,10 +114,12 @@ class DRAMagics(Magics):
         from ..claims.arguments import requirement_from_arguments
         from .cards import claim_card
 
-        wish = requirement_from_arguments(arguments)
-        inside = held.read_session(held.run_folder()) is not None
-        classes = None if inside else self.cluster.class_facts()
-        manifest = build_claim(wish, name=arguments.claim_name, classes=classes)
+        wish, name = requirement_from_arguments(arguments), arguments.claim_name
+        manifest = None
+        if held.read_session(held.run_folder()) is None:
+            with suppress(ClusterError):
+                manifest = self.cluster.claim_for(wish, name)
+        manifest = manifest or build_claim(wish, name=name)
         return claim_card(manifest, to_yaml(manifest))
 
     def _check(self, arguments: Any) -> Card:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from jupyter_dra.allocator import ClusterState, NodeGroup
-from jupyter_dra.claims import ClassFacts
+from jupyter_dra.claims import ClassFacts, Requirement, build_claim, build_template
 from jupyter_dra.errors import InputError
 from jupyter_dra.model import DeviceID, Node, ResourceQuota
 from jupyter_dra.model.reading import mapping, text

@@ -1,68 +1,55 @@
-"""Numbers of devices that the admin offers on a tier, and a wish for another number."""
+"""The numbers of devices that a tier is offered in, as the admin wrote them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Mapping
+from typing import Any
 
-from jupyter_dra.claims import Requirement
-from jupyter_dra.planner.tiers import tier_words
+from jupyter_dra.model import limits as limits_of_api
 
-if TYPE_CHECKING:
-    from jupyter_dra.planner.inventory import Inventory
+__all__ = ["Counts", "is_offered", "list_counts", "read_counts", "usual_count"]
 
-__all__ = ["count_refusal"]
-
-Json = Mapping[str, Any]
+Counts = list[int] | str | None
+"""A list of numbers, ``"all"`` devices of a node, or None where every number is fine."""
 
 
-def count_refusal(
-    inventory: Inventory, requirement: Requirement | None, tiers: Sequence[Json]
-) -> dict[str, Any] | None:
-    """Parameters of the refusal of a number that a tier is not offered in; None where every one is.
+def read_counts(value: object) -> Counts:
+    """Allowed numbers of devices: a list, ``{"min", "max"}``, or ``"all"`` of a node; None where not limited."""
+    if value == "all":
+        return "all"
+    if isinstance(value, Mapping):
+        low, high = value.get("min", 1), value.get("max")
+        if not isinstance(low, int) or not isinstance(high, int):
+            return None
+        return list(range(low, high + 1)) if 0 < low <= high <= limits_of_api.ALLOCATION_RESULTS_MAX else None
+    if not isinstance(value, Iterable) or isinstance(value, (str, Mapping)):
+        return None
+    found = [item for item in value if isinstance(item, int) and item > 0]
+    return found or None
 
-    ``path`` names the field, ``next`` what may be asked for instead.
+
+def is_offered(count: int | str, counts: Counts) -> bool:
+    """Whether a tier that is offered in *counts* is offered in this number."""
+    return counts is None or count == counts or (isinstance(counts, list) and count in counts)
+
+
+def usual_count(counts: Counts, default: Any = None) -> Any:
+    """How many devices are meant where nobody says: the tier's default, else one, else the fewest there are.
+
+    >>> usual_count([8]), usual_count([2, 4], 4), usual_count([2, 4], 3), usual_count(None), usual_count("all")
+    (8, 4, 2, 1, 'all')
     """
-    for path, tier, count in _asked(requirement) if requirement is not None else ():
-        words = tier_words(inventory, tier, tiers)
-        offered = words["limits"]["counts"] if words is not None else None
-        if offered is None or count == offered or (isinstance(offered, list) and count in offered):
-            continue
-        return {
-            "message": f"{_devices(count)} of {tier} {'is' if count == 1 else 'are'} not offered.",
-            "tier": tier,
-            "counts": offered,
-            "asked": count,
-            "path": path,
-            "nearest": None,
-            "next": f"Ask for {_list(offered)}.",
-        }
-    return None
+    for count in (default, 1):
+        if count is not None and is_offered(count, counts):
+            return count
+    return min(counts) if isinstance(counts, list) else counts
 
 
-def _asked(requirement: Requirement, path: str = "") -> Iterator[tuple[str, str, int | str]]:
-    """Every tier that is named, with its number and the field that sets it."""
-    if requirement.claim is not None:
-        return
-    if requirement.tier is not None:
-        yield f"{path}count", requirement.tier, requirement.count
-    for index, _ in enumerate(requirement.or_else):
-        other = requirement.alternative(index)
-        if other.tier is not None:
-            yield f"{path}or_else[{index}].count", other.tier, other.count
-    for index, companion in enumerate(requirement.near):
-        yield from _asked(companion, f"{path}near[{index}].")
-
-
-def _devices(count: int | str) -> str:
-    return "Every device of a node" if count == "all" else f"{count} device{'' if count == 1 else 's'}"
-
-
-def _list(offered: list[int] | str) -> str:
+def list_counts(counts: list[int] | str) -> str:
     """``1, 2 or 4``; a long run as its two ends."""
-    if isinstance(offered, str):
+    if isinstance(counts, str):
         return "all devices of a node"
-    if len(offered) > 3 and offered == list(range(offered[0], offered[-1] + 1)):
-        return f"{offered[0]} to {offered[-1]}"
-    *most, last = map(str, offered)
+    if len(counts) > 3 and counts == list(range(counts[0], counts[-1] + 1)):
+        return f"{counts[0]} to {counts[-1]}"
+    *most, last = map(str, counts)
     return f"{', '.join(most)} or {last}" if most else last

@@ -12,7 +12,7 @@ from jupyter_dra.model import Quantity, ResourceClaim
 if TYPE_CHECKING:
     from jupyter_dra.planner.inventory import Inventory
 
-__all__ = ["Launch", "charges", "class_refusal", "refusal"]
+__all__ = ["Launch", "charges", "class_refusal", "refusal", "refusal_words"]
 
 Json = Mapping[str, Any]
 Launch = dict[str, Any]

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack
 
 from jupyter_dra.cel.meter import Allowance
 from jupyter_dra.errors import BudgetExceeded
+from jupyter_dra.planner.asked_counts import count_refusal
 from jupyter_dra.planner.findings import too_costly
 from jupyter_dra.planner.holders import foremost, sum_holders
 from jupyter_dra.planner.judge import Judgement, judge
-from jupyter_dra.planner.offered_counts import count_refusal
 from jupyter_dra.planner.permission import charges, refusal
 from jupyter_dra.planner.placement import list_nodes
 from jupyter_dra.planner.reasons import why_not

@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Any
 from jupyter_dra.allocator import DeviceKind
 from jupyter_dra.claims import Requirement, labels
 from jupyter_dra.errors import BudgetExceeded, DRAError
+from jupyter_dra.planner.asked_counts import counts_of, with_usual_counts
 from jupyter_dra.planner.judge import Judgement
 from jupyter_dra.planner.messages import Line
 from jupyter_dra.planner.naming import DeviceFacts
+from jupyter_dra.planner.offered_counts import is_offered
 from jupyter_dra.planner.stock import stock_of
 from jupyter_dra.planner.survey import MatchTable
 from jupyter_dra.planner.tiers import tier_kinds
@@ -115,11 +117,14 @@ def _changes(
     lines: Sequence[Line],
     tiers: Sequence[Json],
 ) -> Iterator[_Change]:
-    yield from _without_companions(requirement)
+    count = with_usual_counts(inventory, requirement, tiers).count
+    yield from _without_companions(requirement, count)
     yield from _less_memory(inventory, requirement, lines)
     yield from _more_kinds(inventory, requirement, lines)
-    yield from _fewer_devices(requirement, judgement)
-    yield from _parts(inventory, requirement)
+    offered = counts_of(inventory, requirement.tier, tiers)
+    yield from (one for one in _fewer_devices(count, judgement) if is_offered(one.change["count"], offered))
+    if count == 1:
+        yield from _parts(inventory, requirement)
     yield from _other_tiers(inventory, requirement, tiers)
     yield from _tolerations(requirement, lines)
 
@@ -156,11 +161,11 @@ def _own_sessions(inventory: Inventory, judgement: Judgement, namespace: str) ->
     return [row for row in found.values() if row["free"] >= judgement.wanted]
 
 
-def _without_companions(requirement: Requirement) -> Iterator[_Change]:
+def _without_companions(requirement: Requirement, count: int | str) -> Iterator[_Change]:
     for number, companion in enumerate(requirement.near):
         left = [one.as_dict() for i, one in enumerate(requirement.near) if i != number]
         change: dict[str, Any] = {"near": left or None}
-        if not left and requirement.count == 1:
+        if not left and count == 1:
             change["align"] = None
         params = {"partner": companion.tier} if companion.tier else {}
         yield _Change("drop-near", change, f"Without the {companion.tier or 'companion'}", params)
@@ -221,21 +226,21 @@ def _also(change: dict[str, Any], *labels: str) -> _Change:
     return _Change("more-kinds", change, f"Also accept {named}", {"label": named})
 
 
-def _fewer_devices(requirement: Requirement, judgement: Judgement) -> Iterator[_Change]:
+def _fewer_devices(count: int | str, judgement: Judgement) -> Iterator[_Change]:
     assert judgement.matches is not None
     samples = [group.sample for group in judgement.ready]
     most = max((judgement.matches.count(node).free for node in samples), default=0)
-    if requirement.count == "all":
+    if isinstance(count, str):
         if most:
             yield _Change("fewer-devices", {"count": most}, f"{most} instead of all devices")
         return
-    for count in range(min(requirement.count - 1, most), 0, -1):
-        yield _Change("fewer-devices", {"count": count}, f"{count} instead of {requirement.count} devices")
+    for fewer in range(min(count - 1, most), 0, -1):
+        yield _Change("fewer-devices", {"count": fewer}, f"{fewer} instead of {count} devices")
 
 
 def _parts(inventory: Inventory, requirement: Requirement) -> Iterator[_Change]:
     """A fixed part of a card, or an amount of a shareable one; the smallest that still has the memory."""
-    if requirement.share or requirement.count != 1:
+    if requirement.share:
         return
     needed = requirement.vram_size.bytes if requirement.vram_size else 0
     offers: list[tuple[int, str, str]] = []

@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from jupyter_dra.claims import Requirement, build_claim, labels, parse_duration
 from jupyter_dra.errors import DRAError, RequirementError
-from jupyter_dra.model import limits as limits_of_api
 from jupyter_dra.model.reading import json_object
 from jupyter_dra.planner.admin_tiers import admin_tier, tier_class
 from jupyter_dra.planner.certainty import scales_from_zero
 from jupyter_dra.planner.facts import device_kind_of, matching_kinds
 from jupyter_dra.planner.naming import DeviceFacts
+from jupyter_dra.planner.offered_counts import is_offered, read_counts, usual_count
 from jupyter_dra.planner.permission import class_refusal
 from jupyter_dra.planner.stock import Stock, stock_of
 
 if TYPE_CHECKING:
     from jupyter_dra.planner.inventory import Inventory
 
-__all__ = ["list_tiers", "offer", "read_counts", "read_price", "tier_kinds", "tier_words"]
+__all__ = ["list_tiers", "offer", "read_price", "tier_kinds", "tier_words"]
 
 Json = Mapping[str, Any]
 _PRICE = re.compile(r" *([0-9]{1,9}(?:\.[0-9]{1,6})?) +([^\s\d]{1,12}) *")
@@ -73,7 +73,7 @@ def offer(inventory: Inventory, admin_tiers: Sequence[Json], namespace: str) -> 
     """The tiers, and what there is in all: the fields of the contract's TierList that come from the inventory.
 
     ``any_gpu`` counts each device once that a requirement without a tier may get: those of the visible GPU tiers
-    that neither quota nor group refuse. None where there is no such tier.
+    that are offered one by one and that neither quota nor group refuse. None where there is no such tier.
     """
     tiers = list_tiers(inventory, admin_tiers, namespace)
     kinds = tier_kinds(inventory, admin_tiers)
@@ -83,6 +83,7 @@ def offer(inventory: Inventory, admin_tiers: Sequence[Json], namespace: str) -> 
         for row in tiers
         if row["device_kind"] == "gpu"
         and not row["hidden"]
+        and is_offered(1, row["limits"]["counts"])
         and class_refusal(inventory, row["device_class"], namespace) is None
     ]
     of_any = set[int]().union(*(kinds.get(name, set()) for name in open_tiers))
@@ -259,17 +260,22 @@ def _words(inventory: Inventory, class_name: str, tier: Json | None) -> dict[str
     groups = tier.get("groups") or [
         g.strip() for g in str(notes.get(labels.GROUPS) or "").split(",") if g.strip()
     ]
+    defaults = _defaults({**_json(notes.get(labels.DEFAULTS)), **(tier.get("defaults") or {})})
+    counts = read_counts(limits.get("counts"))
     return {
         "display_name": tier.get("display_name") or notes.get(labels.DISPLAY_NAME),
         "description": tier.get("description") or notes.get(labels.DESCRIPTION),
         "hidden": bool(hidden),
         "price": read_price(tier.get("price_per_hour") or notes.get(labels.PRICE_PER_HOUR)),
-        "defaults": _defaults({**_json(notes.get(labels.DEFAULTS)), **(tier.get("defaults") or {})}),
+        "defaults": defaults,
         "limits": {
             "lease_seconds": _seconds(limits.get("lease")),
             "idle_seconds": _seconds(limits.get("idle")),
-            "counts": read_counts(limits.get("counts")),
+            "counts": counts,
         },
+        # What the admin's entry asks for itself is the number of that tier.
+        "usual_count": _defaults(tier.get("requirement") or {}).get("count")
+        or usual_count(counts, defaults.get("count")),
         "groups": list(groups),
     }
 
@@ -303,18 +309,3 @@ def _seconds(value: object) -> int | None:
         return parse_duration(value)
     except DRAError:
         return None
-
-
-def read_counts(value: object) -> list[int] | str | None:
-    """Allowed numbers of devices: a list, ``{"min", "max"}``, or ``"all"`` of a node; None where not limited."""
-    if value == "all":
-        return "all"
-    if isinstance(value, Mapping):
-        low, high = value.get("min", 1), value.get("max")
-        if not isinstance(low, int) or not isinstance(high, int):
-            return None
-        return list(range(low, high + 1)) if 0 < low <= high <= limits_of_api.ALLOCATION_RESULTS_MAX else None
-    if not isinstance(value, Iterable) or isinstance(value, (str, Mapping)):
-        return None
-    found = [item for item in value if isinstance(item, int) and item > 0]
-    return found or None

@@ -13,12 +13,14 @@ from jupyter_dra.model import ResourceClaim, qualified_name_problems
 from jupyter_dra.model.limits import CEL_QUESTION_MAX
 from jupyter_dra.model.reading import items, mapping, text
 from jupyter_dra.planner.admin_tiers import apply_admin_tier
+from jupyter_dra.planner.asked_counts import counts_of, with_usual_counts
 from jupyter_dra.planner.findings import Finding, advice, too_much_text
+from jupyter_dra.planner.offered_counts import is_offered, list_counts
 
 if TYPE_CHECKING:
     from jupyter_dra.planner.inventory import Inventory
 
-__all__ = ["Wanted", "Wish", "allocation_of", "interpret"]
+__all__ = ["Wanted", "Wish", "allocation_of", "in_cluster_words", "interpret"]
 
 Json = Mapping[str, Any]
 Wanted = Requirement | Json | Sequence[Json]
@@ -55,6 +57,11 @@ def interpret(inventory: Inventory, wanted: Wanted, namespace: str, tiers: Seque
     raise RequirementError("Give a requirement, a claim, or a list of claims.", code="requirement", path="")
 
 
+def in_cluster_words(inventory: Inventory, requirement: Requirement, tiers: Sequence[Json]) -> Requirement:
+    """The requirement a claim is built from: usual numbers filled in, the admin's own tiers as their classes."""
+    return apply_admin_tier(with_usual_counts(inventory, requirement, tiers), tiers)
+
+
 def _from_requirement(
     inventory: Inventory, requirement: Requirement, namespace: str, tiers: Sequence[Json]
 ) -> Wish:
@@ -64,8 +71,8 @@ def _from_requirement(
     if isinstance(requirement.claim, Mapping):
         found = _from_claims(inventory, [requirement.claim], namespace)
         return replace(found, requirement=requirement)
-    meant = apply_admin_tier(requirement, tiers)
-    classes = inventory.class_facts(namespace)
+    meant = in_cluster_words(inventory, requirement, tiers)
+    classes = _offered(inventory, inventory.class_facts(namespace), meant)
     findings: tuple[Finding, ...] = ()
     try:
         claim = build_claim(meant, name=meant.name, namespace=namespace, classes=classes)
@@ -89,6 +96,19 @@ def _from_requirement(
     wish = _from_claims(inventory, [claim], namespace, built=True)
     findings += tuple(advice(inventory, meant))
     return replace(wish, requirement=requirement, expressed=meant, findings=findings + wish.findings)
+
+
+def _offered(
+    inventory: Inventory, classes: Sequence[ClassFacts], meant: Requirement
+) -> tuple[ClassFacts, ...]:
+    """The classes; those that are not offered in the number of devices say so to a wish that leaves the tier open."""
+    counts = {one.name: counts_of(inventory, one.name, ()) for one in classes}
+    return tuple(
+        one
+        if one.refused or (offered := counts[one.name]) is None or is_offered(meant.count, offered)
+        else replace(one, refused=f"only {list_counts(offered)} at a time")
+        for one in classes
+    )
 
 
 def _any_gpu_regardless(requirement: Requirement, classes: Sequence[ClassFacts]) -> Requirement | None:

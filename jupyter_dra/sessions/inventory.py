@@ -15,6 +15,7 @@ from .device_facts import DeviceBook
 from .inventory_thread import InventoryThread
 
 if TYPE_CHECKING:
+    from ..claims import Requirement
     from ..planner import Detail, Inventory, Wanted
     from .live import LiveSession
 
@@ -176,6 +177,12 @@ class InventoryFeed:
         if not wanted or not (self.tiers or self.rights.get("read_classes")):
             return {}
         return await self.ask(lambda inventory: inventory.tier_words(wanted, self.tiers))
+
+    async def with_usual_counts(self, wish: Requirement) -> Requirement:
+        """The requirement with its tiers' usual numbers where none was asked for, as far as tiers may be read."""
+        if not (self.tiers or self.rights.get("read_classes")):
+            return wish
+        return await self.ask(lambda inventory: inventory.with_usual_counts(wish, self.tiers))
 
     async def learn_template(self, name: str, namespace: str) -> Json:
         """Read a claim template, which no watch of ours brings, for the planner too; raises NotFoundError."""

@@ -258,7 +258,7 @@ class Sessions:
         wish = requirement if isinstance(requirement, Requirement) else Requirement.from_dict(requirement)
         ctx = await self._context()
         terms = await terms_of(ctx, wish)
-        asked = wish
+        asked, wish = wish, await ctx.inventory.with_usual_counts(wish)
         wish, lease = admitted(wish, ctx.policy, terms, now=ctx.clock())
         image = wish.image or default_image(ctx)
         given = await named_claim(ctx, wish)

@@ -38,7 +38,8 @@ class DRAPicker(ipywidgets.VBox):  # type: ignore[misc]
             to type, and plans nothing.
 
     Attributes:
-        tier, vram, max_vram, count, product, architecture: as in `Requirement`; empty means not asked.
+        tier, vram, max_vram, product, architecture: as in `Requirement`; empty means not asked.
+        count: as in `Requirement`; until somebody sets it, it shows what the tier gives.
         compute_capability, where, near, share, image, … (`MORE`): the other fields, without a control in the form.
         plan: the live plan, as the contract's object; empty before the first answer.
         session: the launched session, as the contract's object; empty before.
@@ -76,9 +77,11 @@ class DRAPicker(ipywidgets.VBox):  # type: ignore[misc]
     def __init__(self, sessions: Launcher | None = None, **wish: Any) -> None:
         self._sessions = sessions
         self._asked = 0
+        self._count_said = "count" in wish
         self._showing = False
         self._tiers: list[dict[str, Any]] = []
         self._any: dict[str, Any] | None = None
+        self._filling: Future[Any] | None = None
         self._planning: Future[Any] | None = None
         super().__init__(**wish)
         self._build()
@@ -93,6 +96,8 @@ class DRAPicker(ipywidgets.VBox):  # type: ignore[misc]
     def requirement(self) -> Requirement:
         """What the form asks for; raises RequirementError for a value that cannot be used."""
         values = {name: getattr(self, name) for name in (*FIELDS, *MORE)}
+        if not self._count_said:
+            del values["count"]
         return Requirement.from_dict(
             {name: value for name, value in values.items() if value not in ("", [], None)}
         )
@@ -129,9 +134,11 @@ class DRAPicker(ipywidgets.VBox):  # type: ignore[misc]
             self._tiers = [dict(tier) for tier in offered(done.result()["tiers"])]
             self._show_tier()
             self._show_memory()
+            self._show_count()
             self._form.price.value = price_of(self.plan, self._tiers)
 
-        sessions.loop.run(look()).add_done_callback(show)
+        self._filling = sessions.loop.run(look())
+        self._filling.add_done_callback(show)
 
     def _link(self) -> None:
         def join(names: list[str]) -> str:
@@ -145,11 +152,13 @@ class DRAPicker(ipywidgets.VBox):  # type: ignore[misc]
         self.observe(self._show_tier, names="tier")
         self._show_tier()
         for name, widget in (("vram", form.vram), ("max_vram", form.most)):
+        form.count.observe(self._count_typed, names="value")
+        self.observe(self._count_set, names="count")
+        self.observe(self._show_count, names=["tier", "count"])
+        self._show_count()
             ipywidgets.link((self, name), (widget, "value"))
         form.size.observe(self._size_chosen, names="value")
         self.observe(self._show_limits, names=["tier", "vram", "max_vram"])
-        if isinstance(self.count, int):
-            ipywidgets.link((self, "count"), (form.count, "value"))
         for name, widget in (("product", form.product), ("architecture", form.family)):
             ipywidgets.link((self, name), (widget, "value"), transform=(join, split))
 
@@ -170,6 +179,28 @@ class DRAPicker(ipywidgets.VBox):  # type: ignore[misc]
             self._showing = False
 
     def _show_limits(self, _change: Any = None) -> None:
+    def _show_count(self, _change: Any = None) -> None:
+        """Show the number that is asked for, or what the chosen tier gives where nobody said one."""
+        shown, self._showing = self._showing, True
+        try:
+            if not self._count_said:
+                found = (one["usual_count"] for one in self._tiers if one["name"] == self.tier)
+                self.count = next(found, 1)
+            box = self._form.count
+            box.disabled = not isinstance(self.count, int)
+            if not box.disabled:
+                box.value = self.count
+        finally:
+            self._showing = shown
+
+    def _count_typed(self, change: Any) -> None:
+        if not self._showing:
+            self._count_said, self.count = True, change["new"]
+
+    def _count_set(self, _change: Any) -> None:
+        if not self._showing:
+            self._count_said = True
+
         """What the asked memory rules out, in rows and columns."""
         if self._tiers:
             self._show_tier()
@@ -248,12 +279,18 @@ class DRAPicker(ipywidgets.VBox):  # type: ignore[misc]
     def _remove(self, field: str) -> None:
         """Take a condition out of the request; a companion goes with what it must share."""
         for name in ("near", "align") if field == "near" else (field,):
-            setattr(self, name, {"count": 1, "product": [], "architecture": []}.get(name))
+            setattr(self, name, {"product": [], "architecture": []}.get(name))
 
+        if field == "count":
+            self._count_said = False
+            self._show_count()
+            self._changed()
+            return
     def _preview(self, wish: Requirement) -> str:
         if not wish.tier and wish.claim is None:
             return "The tiers that fit are filled in at launch."
-        return visible_lines(to_yaml(build_claim(wish, name="claim")))
+        meant = wish if self.count == 1 else wish.changed(count=self.count)
+        return visible_lines(to_yaml(build_claim(meant, name="claim")))
 
     def _show_plan(self, plan: dict[str, Any]) -> None:
         self.set_trait("plan", plan)

@@ -54,8 +54,22 @@ def test_an_empty_requirement_means_any_gpu_and_says_nothing() -> None:
     assert Requirement().as_dict() == {}
 
 
+def test_a_single_device_that_was_asked_for_is_told_from_one_that_was_left_open() -> None:
+    said, open_ = Requirement(tier="tpu", count=1), Requirement(tier="tpu")
+    assert (said.count, said.count_given, said.as_dict()) == (1, True, {"tier": "tpu", "count": 1})
+    assert (open_.count, open_.count_given, open_.as_dict()) == (1, False, {"tier": "tpu"})
+    assert said == open_, "a claim asks for one device either way"
+    assert Requirement.from_dict(said.as_dict()).count_given
+    assert said.changed(vram="80GB").count_given and not open_.changed(vram="80GB").count_given
+    assert not said.changed(count=None).count_given
+    assert said.changed(or_else=[{"tier": "gpu"}]).alternative(0).count_given
+    assert not open_.changed(or_else=[{"tier": "gpu"}]).alternative(0).count_given
+
+
 def test_type_checkers_know_exactly_the_fields_there_are() -> None:
-    assert set(RequirementFields.__annotations__) == {field.name for field in fields(Requirement)}
+    assert set(RequirementFields.__annotations__) == {
+        field.name for field in fields(Requirement) if field.init
+    }
 
 
 def test_one_value_may_stand_where_several_are_held() -> None:

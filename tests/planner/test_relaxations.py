@@ -134,3 +134,13 @@ def test_a_request_that_fits_gets_no_suggestions() -> None:
 
 def test_only_the_full_detail_costs_the_search_for_changes() -> None:
     assert lab(HOPPERS).plan({"tier": "gpu", "architecture": "Hopper"}).relaxations == []
+
+
+def test_fewer_devices_are_suggested_only_in_numbers_that_the_tier_is_offered_in() -> None:
+    node = device_class("node", NVIDIA_CLASS, limits='{"counts": [2, 8]}', defaults='{"count": 8}')
+    taken = held("x", *(("gpu.nvidia.com", "n1", f"gpu-{number}") for number in range(3)))
+    inventory = Inventory.from_objects([node, slice_of("n1", [h100(f"gpu-{n}") for n in range(8)]), taken])
+    fewer = [
+        one for one in inventory.plan({"tier": "node"}, detail="full").relaxations if "count" in one["change"]
+    ]
+    assert [(one["change"], one["message"]) for one in fewer] == [({"count": 2}, "2 instead of 8 devices")]

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from jupyter_dra.claims import Requirement
 from jupyter_dra.planner import Inventory
 from jupyter_dra.planner.naming import size_label
 
@@ -307,7 +308,7 @@ def test_the_assistant_offers_the_attributes_that_exist() -> None:
             8,
             "Ask for 1 to 4.",
         ),
-        ({"tier": "pair"}, "count", 1, "Ask for 2 or 4."),
+        ({"tier": "pair", "count": 1}, "count", 1, "Ask for 2 or 4."),
         ({"tier": "node", "count": 2}, "count", 2, "Ask for all devices of a node."),
         ({"tier": "own", "count": 3}, "count", 3, "Ask for 1 or 2."),
     ],
@@ -327,3 +328,54 @@ def test_a_number_that_a_tier_is_not_offered_in_is_refused_with_what_is(
     assert (launch["can"], launch["code"]) == ("no", "policy")
     assert (launch["params"]["path"], launch["params"]["asked"]) == (path, asked)
     assert launch["params"]["next"] == step
+
+
+def test_a_number_that_nobody_asked_for_is_the_one_the_tier_is_offered_in() -> None:
+    classes = [
+        device_class("node", NVIDIA_CLASS, limits='{"counts": [8]}', defaults='{"count": 8}'),
+        device_class("pairs", NVIDIA_CLASS, limits='{"counts": [4, 2]}'),
+        device_class("fours", NVIDIA_CLASS, limits='{"counts": [2, 4]}', defaults='{"count": 4}'),
+        device_class("odd", NVIDIA_CLASS, limits='{"counts": [2, 4]}', defaults='{"count": 3}'),
+        device_class("twos", NVIDIA_CLASS, defaults='{"count": 2}'),
+        device_class("whole", NVIDIA_CLASS, limits='{"counts": "all"}'),
+        device_class("any", NVIDIA_CLASS),
+    ]
+    devices = slice_of("n1", [h100(f"gpu-{number}") for number in range(8)])
+    inventory = Inventory.from_objects([*classes, devices])
+    own = {"name": "own", "device_class": "any", "requirement": {"count": 3}, "limits": {"counts": [3]}}
+    usual = {row["name"]: row["usual_count"] for row in inventory.tiers([own])}
+    assert usual == {
+        "node": 8, "pairs": 2, "fours": 4, "odd": 2, "twos": 2, "whole": "all", "any": 1, "own": 3,
+    }  # fmt: skip
+    for tier, count in usual.items():
+        plan = inventory.plan({"tier": tier}, tiers=[own])
+        assert (plan.verdict, plan.launch["can"], plan.requirement) == ("fits", "yes", {"tier": tier})
+        asked = plan.claim["spec"]["devices"]["requests"][0]["exactly"] if plan.claim else {}
+        assert asked.get("allocationMode", asked.get("count", 1)) == ("All" if count == "all" else count)
+
+
+def test_each_choice_and_companion_gets_the_usual_number_of_its_own_tier() -> None:
+    node = device_class("node", NVIDIA_CLASS, limits='{"counts": [8]}')
+    cards = device_class("pairs", NVIDIA_CLASS, limits='{"counts": [2]}')
+    inventory = Inventory.from_objects([node, cards, device_class("any", NVIDIA_CLASS)])
+
+    def counts(wish: dict[str, Any]) -> list[Any]:
+        requests = inventory.claim_for(Requirement.from_dict(wish))["spec"]["devices"]["requests"]
+        bodies = [body for one in requests for body in one.get("firstAvailable") or [one["exactly"]]]
+        return [body.get("count", 1) for body in bodies]
+
+    assert counts({"tier": "any", "or_else": [{"tier": "node"}, {"vram": "80GB"}]}) == [1, 8, 1]
+    assert counts({"tier": "node", "or_else": [{"tier": "any"}, {"vram": "80GB"}]}) == [8, 1, 8]
+    assert counts({"tier": "node", "count": 2, "or_else": [{"tier": "any"}]}) == [2, 2]
+    assert counts({"tier": "any", "near": [{"tier": "pairs"}, {"tier": "pairs", "count": 1}]}) == [1, 2, 1]
+
+
+def test_a_wish_for_any_gpu_leaves_out_tiers_that_are_not_offered_one_by_one() -> None:
+    node = device_class("node", NVIDIA_CLASS, limits='{"counts": [8]}')
+    devices = slice_of("n1", [h100(f"gpu-{number}") for number in range(8)])
+    inventory = Inventory.from_objects([node, devices])
+    plan = inventory.plan({})
+    assert (plan.verdict, plan.findings[0]["code"]) == ("impossible", "tier-needed")
+    assert plan.findings[0]["message"] == "No tier can meet this (node: only 8 at a time)."
+    assert inventory.offer()["any_gpu"] is None
+    assert inventory.plan({"count": 8}).verdict == "fits"

@@ -159,6 +159,26 @@ async def test_refusals_say_what_and_why(fetch: Fetch) -> None:
         assert (await fetch("GET", path)).status == 404
 
 
+async def test_a_request_without_a_number_gets_what_its_tier_is_offered_in(fetch: Fetch) -> None:
+    node = {"tier": "tpu-v6e-node", "host_memory": "1Gi", "cpu": "1"}
+    (tier,) = [one for one in (await fetch("GET", "tiers")).json["tiers"] if one["name"] == "tpu-v6e-node"]
+    assert tier["usual_count"] == 8
+    plan = (await fetch("POST", "plan", {"requirement": node})).json
+    assert (plan["launch"]["can"], plan["requirement"]) == ("yes", node)
+    preview = (await fetch("POST", "claims/preview", {"requirement": node})).json
+    assert preview["claim"]["spec"]["devices"]["requests"][0]["exactly"]["count"] == 8
+    assert preview["shell"] == "jupyter dra launch --tier tpu-v6e-node --cpu 1 --host-memory 1Gi"
+
+    refused = await fetch("POST", "sessions", {"requirement": {**node, "count": 1}})
+    assert (refused.status, refused.json["path"], refused.json["next"]) == (403, "count", "Ask for 8.")
+    begun = (await fetch("POST", "sessions", {"requirement": node})).json
+    try:
+        running = await until(fetch, begun["id"], "running")
+        assert len(running["devices"]) == 8 and running["requirement"] == node
+    finally:
+        await fetch("DELETE", f"sessions/{begun['id']}")
+
+
 async def test_the_lease_can_be_extended_but_not_beyond_the_longest(fetch: Fetch) -> None:
     begun = await fetch("POST", "sessions", body={"requirement": {"tier": "small-gpu", "lease": "1h"}})
     session_id = begun.json["id"]

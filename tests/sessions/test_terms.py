@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -255,32 +256,44 @@ def test_an_ended_session_and_its_reason_are_shown_by_the_next_process(place: Pl
     assert second.loop.call(second.list(ended=True)) == []
 
 
-@pytest.mark.parametrize("sees", [True, False], ids=["sees devices", "sees classes only"])
-def test_a_number_that_the_tier_is_not_offered_in_is_refused_before_anything_is_made(
-    place: Place, sees: bool
-) -> None:
+@pytest.fixture
+def pairs(place: Place) -> Iterator[str]:
+    """A tier that is offered in twos only."""
     path = "/apis/resource.k8s.io/v1/deviceclasses"
+    notes = {"jupyter-dra.dev/limits": '{"counts": [2]}'}
     tier = {
         "apiVersion": "resource.k8s.io/v1",
         "kind": "DeviceClass",
-        "metadata": {
-            "name": place.namespace,
-            "annotations": {"jupyter-dra.dev/limits": '{"counts": [2]}'},
-        },
+        "metadata": {"name": place.namespace, "annotations": notes},
         "spec": {"selectors": [{"cel": {"expression": "device.driver == 'gpu.nvidia.com'"}}]},
     }
     assert place.cluster.request("POST", path, tier)["kind"] == "DeviceClass"
-    try:
-        service = place.service()
-        context = service._opening.current
-        assert context is not None
-        service.loop.call(service.inventory())
-        context.inventory.rights = {**context.inventory.rights, "read_slices": sees}
-        with pytest.raises(RefusedError) as caught:
-            service.loop.call(service.launch({"tier": place.namespace}))
-        error = caught.value
-        assert (error.code, error.path, error.next_step) == ("policy", "count", "Ask for 2.")
-        assert error.message == f"1 device of {place.namespace} is not offered."
-        assert place.empty()
-    finally:
-        place.cluster.request("DELETE", f"{path}/{place.namespace}")
+    yield place.namespace
+    place.cluster.request("DELETE", f"{path}/{place.namespace}")
+
+
+@pytest.mark.parametrize("sees", [True, False], ids=["sees devices", "sees classes only"])
+def test_a_tiers_number_is_given_where_nobody_says_one_and_another_is_refused(
+    place: Place, pairs: str, sees: bool
+) -> None:
+    service = place.service(max_devices=2)
+    context = service._opening.current
+    assert context is not None
+    service.loop.call(service.inventory())
+    context.inventory.rights = {**context.inventory.rights, "read_slices": sees}
+    with pytest.raises(RefusedError) as caught:
+        service.loop.call(service.launch({"tier": pairs, "count": 1}))
+    error = caught.value
+    assert (error.code, error.path, error.next_step) == ("policy", "count", "Ask for 2.")
+    assert error.message == f"1 device of {pairs} is not offered."
+    assert place.empty()
+
+    record = service.loop.call(service.launch({"tier": pairs}))
+    service.loop.call(service.ready(record.id), 60)
+    session = shown(service, record.id)
+    assert len(session["devices"]) == 2 and session["requirement"] == {"tier": pairs}
+    with pytest.raises(RefusedError) as over:
+        service.loop.call(service.launch({"tier": pairs}))
+    assert over.value.code == "limit", "both devices of the first count"
+    service.loop.call(service.stop(record.id))
+    service.loop.call(service.ended(record.id), 30)

@@ -77,6 +77,7 @@ function tier(name, title, change) {
     price: null,
     defaults: {},
     limits: { lease_seconds: null, idle_seconds: null, counts: null },
+    usual_count: 1,
     scales_from_zero: false,
     ...change
   };

@@ -24,7 +24,7 @@ from jupyter_dra.widgets.verdicts import head_of, sentence_of
 
 
 def test_every_requirement_field_can_be_given_by_code_and_shows_in_the_words() -> None:
-    assert {*FIELDS, *MORE} == {one.name for one in fields(Requirement)} - {"claim", "name"}
+    assert {*FIELDS, *MORE} == {one.name for one in fields(Requirement) if one.init} - {"claim", "name"}
     picker = DRAPicker(
         tier="high-memory-gpu", compute_capability=">=9.0", near=[{"tier": "rdma-nic"}], align="numaNode"
     )

@@ -24,7 +24,11 @@ def tier(name: str, **words: str) -> dict[str, Any]:
 
 class Feed:
     async def ask(self, question: Callable[[Inventory], T]) -> T:
-        tiers = [tier("high-memory-gpu", display_name="High memory"), tier("secret", hidden="true")]
+        tiers = [
+            tier("high-memory-gpu", display_name="High memory"),
+            tier("tpu-v6e-node", display_name="TPU node", limits='{"counts": [8]}'),
+            tier("secret", hidden="true"),
+        ]
         return question(Inventory.from_objects(tiers))
 
 
@@ -77,7 +81,10 @@ def sessions() -> Iterator[FakeSessions]:
 
 
 def planned(picker: DRAPicker, sessions: FakeSessions) -> None:
-    """Wait for the plan of the newest change."""
+    """Wait for the tiers and the plan of the newest change."""
+    assert picker._filling is not None
+    picker._filling.result(10)
+    sessions.loop.call(_nothing())
     assert picker._planning is not None
     picker._planning.result(10)
     sessions.loop.call(_nothing())
@@ -117,12 +124,31 @@ def test_the_picker_plans_every_change_and_launches_what_it_shows(sessions: Fake
     assert picker.session["id"] == "picked-9d4fk"
 
 
+def test_a_tier_that_offers_only_eight_shows_eight_and_asks_for_no_number(sessions: FakeSessions) -> None:
+    picker = DRAPicker(sessions=sessions, tier="tpu-v6e-node")
+    planned(picker, sessions)
+    assert (picker.count, picker._form.count.value) == (8, 8)
+    assert picker.requirement.as_dict() == {"tier": "tpu-v6e-node"}
+    assert "count: 8" in picker._form.claim.value
+    picker.tier = ""
+    assert (picker.count, picker._form.count.value) == (1, 1)
+
+    picker._form.count.value = 2
+    picker.tier = "tpu-v6e-node"
+    assert picker.requirement.as_dict() == {"tier": "tpu-v6e-node", "count": 2}, "a number that is said stays"
+    picker._remove("count")
+    assert (picker.count, picker.requirement.as_dict()) == (8, {"tier": "tpu-v6e-node"})
+    picker.count = 1
+    assert picker.requirement.as_dict() == {"tier": "tpu-v6e-node", "count": 1}
+
+
 def test_hidden_tiers_are_not_offered(sessions: FakeSessions) -> None:
     picker = DRAPicker(sessions=sessions)
     planned(picker, sessions)
     assert picker._form.tier.options == (
         ("Any GPU\nsmallest first", ""),
         ("High memory", "high-memory-gpu"),
+        ("TPU node", "tpu-v6e-node"),
     )
 
 

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import argparse
+from typing import TYPE_CHECKING, Any
 
 from ...claims.arguments import add_requirement_arguments, requirement_from_arguments
+from ...errors import ClusterError
 from .. import exits
 from ..options import add_cluster, add_output
 from ..output import show
+
+if TYPE_CHECKING:
+    from ...claims import Requirement
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -18,29 +23,30 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    from ...claims import build_claim, build_template, to_yaml
+    from ...claims import to_yaml
 
     requirement = requirement_from_arguments(arguments, namespace=arguments.namespace)
-    name = requirement.name or "claim"
-    classes = None
-    if requirement.claim is None and _needs_classes(requirement):
-        from ..surroundings import open_surroundings
-
-        with open_surroundings(arguments) as around:
-            classes = around.class_facts()
-    build = build_template if arguments.template else build_claim
-    document = build(requirement, name=name, classes=classes)
+    document = _claim(arguments, requirement)
     show(document, "yaml" if arguments.output == "table" else arguments.output, to_yaml(document))
     return exits.DONE
 
 
-def _needs_classes(requirement: object) -> bool:
-    from ...claims import Requirement
+def _claim(arguments: argparse.Namespace, requirement: Requirement) -> dict[str, Any]:
+    """What a launch would make; without a cluster the words alone, where they name every tier."""
+    from ...claims import build_claim, build_template
+    from ..surroundings import open_surroundings
 
-    assert isinstance(requirement, Requirement)
-    wishes = [
-        requirement,
-        *(requirement.alternative(index) for index in range(len(requirement.or_else))),
-        *requirement.near,
-    ]
-    return any(wish.tier is None for wish in wishes)
+    if requirement.claim is None:
+        try:
+            with open_surroundings(arguments) as around:
+                return around.claim_for(requirement, template=arguments.template)
+        except ClusterError:
+            if _leaves_tiers_open(requirement):
+                raise
+    build = build_template if arguments.template else build_claim
+    return build(requirement, name=requirement.name or "claim")
+
+
+def _leaves_tiers_open(requirement: Requirement) -> bool:
+    others = (requirement.alternative(index) for index in range(len(requirement.or_else)))
+    return any(wish.tier is None for wish in (requirement, *others, *requirement.near))

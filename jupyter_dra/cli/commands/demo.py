@@ -142,12 +142,10 @@ def _install_kernelspecs(folder: Path) -> None:
     """A kernel per tier of the local cluster, seen by this demo only."""
     from ...kernels.kernelspecs import install
 
-    for tier in _tiers():
-        wish = {"tier": tier["name"]}
-        if "count" in tier["defaults"]:  # a node of chips is offered as a whole
-            wish["count"] = tier["defaults"]["count"]
-        shown = f"Python ({tier['display_name']})"
-        install(wish, display_name=shown, context="local", user=False, prefix=str(folder))
+    for name, shown in _tiers():
+        install(
+            {"tier": name}, display_name=f"Python ({shown})", context="local", user=False, prefix=str(folder)
+        )
 
 
 def _decline_news(folder: Path) -> None:
@@ -161,14 +159,16 @@ def _put_first(environment: dict[str, str], variable: str, path: Path) -> None:
     environment[variable] = os.pathsep.join(filter(None, (str(path), environment.get(variable))))
 
 
-def _tiers() -> list[dict[str, Any]]:
-    """The local cluster's annotated tiers."""
+def _tiers() -> list[tuple[str, str]]:
+    """Name and words of the local cluster's annotated tiers."""
     from ..surroundings import open_surroundings
 
     where = argparse.Namespace(inventory=None, context="local", kubeconfig=None, namespace=None)
     with suppress(ClusterError), open_surroundings(where) as around:
         tiers = around.tier_list()["tiers"]
-        return [one for one in tiers if one["display_name"] and not one["hidden"]]
+        return [
+            (one["name"], one["display_name"]) for one in tiers if one["display_name"] and not one["hidden"]
+        ]
     return []
 
 

@@ -41,18 +41,21 @@ class PreviewHandler(DRAHandler):
 
     @route
     async def post(self) -> None:
-        from ...claims import Requirement
+        from ...claims import Requirement, build_claim
 
         body = self.body("PreviewRequest")
         wish = {"claim": _written(body["text"])} if "text" in body else body["requirement"]
         requirement = Requirement.from_dict(wish)
-        classes, namespace = None, body.get("namespace")
+        admin, namespace = self.board.admin_tiers, body.get("namespace")
         try:
-            classes = await self.board.ask(lambda inventory: inventory.class_facts())
             namespace = namespace or (await self.board.sessions.context())["namespace"]
+            claim = await self.board.ask(
+                lambda inventory: inventory.claim_for(requirement, namespace=namespace, tiers=admin)
+            )
         except ClusterError:
-            pass  # without a cluster a requirement that names its tier can still be shown
-        self.send(_preview(requirement, namespace, classes))
+            # Without a cluster a requirement that names its tier can still be shown.
+            claim = build_claim(requirement, namespace=namespace)
+        self.send(_preview(requirement, claim))
 
 
 def _written(text: str) -> dict[str, Any]:
@@ -61,16 +64,17 @@ def _written(text: str) -> dict[str, Any]:
 
     found = [document for document in documents(text) if document is not None]
     if len(found) != 1 or not isinstance(found[0], dict):
-        raise RequirementError("This must be one ResourceClaim.", path="text")
+        raise RequirementError(
+            "This must be one ResourceClaim.", path="text", next_step="Leave other documents out."
+        )
     return found[0]
 
 
-def _preview(requirement: Any, namespace: str | None, classes: Any) -> dict[str, Any]:
+def _preview(requirement: Any, claim: dict[str, Any]) -> dict[str, Any]:
     """The claim, the request in each face's words, and the claim read back: as fields, and what has none."""
     from ...checker import check
-    from ...claims import build_claim, read_claim, to_magic, to_python, to_shell, to_yaml
+    from ...claims import read_claim, to_magic, to_python, to_shell, to_yaml
 
-    claim = build_claim(requirement, name=requirement.name or "claim", namespace=namespace, classes=classes)
     text = to_yaml(claim)
     reading = read_claim(claim)
     findings = check(text).as_dict()["findings"]

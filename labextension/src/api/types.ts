@@ -327,6 +327,8 @@ export interface components {
         /** @description how many devices one may ask for; all is all of a node */
         readonly counts: readonly number[] | 'all' | null;
       };
+      /** @description how many devices are meant where nobody says */
+      readonly usual_count: number | 'all';
       readonly scales_from_zero: boolean;
     };
     readonly DeviceList: {

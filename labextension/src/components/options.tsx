@@ -23,6 +23,8 @@ export interface OptionsProps {
   others: readonly Tier[];
   images: readonly string[];
   mostOnOneNode: number | null;
+  /** How many devices are meant where nobody says. */
+  usualCount: number | 'all';
   /** What is wrong with the conditions, from the plan. */
   problems: readonly ConditionProblem[];
   tierName: (name: string) => string;
@@ -343,8 +345,9 @@ function wired(text: string): string | undefined {
 
 /** What says more about the device; a claim written by hand says all of it. */
 function DeviceOptions(props: OptionsProps & { id: string }): ReactElement {
-  const { requirement, products, mostOnOneNode, problems, onChange, id } = props;
+  const { requirement, products, mostOnOneNode, usualCount, problems, onChange, id } = props;
   const { trans } = useSpeech();
+  const shown = requirement.count ?? usualCount;
   const withoutTier = requirement.tier === undefined;
   return (
     <>
@@ -355,10 +358,10 @@ function DeviceOptions(props: OptionsProps & { id: string }): ReactElement {
           type="number"
           min={1}
           max={1024}
-          value={requirement.count === 'all' ? '' : (requirement.count ?? 1)}
+          value={shown === 'all' ? '' : shown}
           onChange={event => {
             const n = Number.parseInt(event.target.value, 10);
-            onChange({ count: Number.isFinite(n) && n > 1 ? n : undefined });
+            onChange({ count: n > 0 && n !== usualCount ? n : undefined });
           }}
         />
         {mostOnOneNode !== null && (

@@ -121,15 +121,21 @@ function noteOf(tier: Tier, limits: Limits): TierNote | null {
 }
 
 /**
- * The change of choosing a tier. How many devices goes with it: what another tier's default had set is taken back, and
- * a number that the tier does not offer becomes its default.
+ * The change of choosing a tier. How many devices goes with it, so that it is seen: another tier's usual number is
+ * taken back, and a number that the tier does not offer becomes its own usual one.
  */
 export function choiceOf(list: TierList, requirement: Requirement, name: string | null): Partial<Requirement> {
   const before = list.tiers.find(tier => tier.name === requirement.tier);
   const next = list.tiers.find(tier => tier.name === name);
   const { count } = requirement;
-  const asked = count !== undefined && count === before?.defaults.count ? undefined : count;
-  return { tier: name ?? undefined, count: !next || isOffered(next, asked ?? 1) ? asked : next.defaults.count };
+  const asked = count === before?.usual_count ? undefined : count;
+  const usual = usualCount(next) === 1 ? undefined : next?.usual_count;
+  return { tier: name ?? undefined, count: asked !== undefined && (!next || isOffered(next, asked)) ? asked : usual };
+}
+
+/** How many devices are meant where nobody says. */
+export function usualCount(tier: Tier | undefined): number | 'all' {
+  return tier?.usual_count ?? 1;
 }
 
 function isOffered(tier: Tier, count: number | 'all'): boolean {

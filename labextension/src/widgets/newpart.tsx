@@ -37,7 +37,8 @@ import {
   limitsOf,
   offeredTiers,
   thumbIndex,
-  tierRow
+  tierRow,
+  usualCount
 } from '../model/tiers';
 import { undoWords } from './dockprops';
 import type { Parts } from './parts';
@@ -119,6 +120,7 @@ function OptionsPart({ bench, actions, trans, tiers }: Parts & { tiers: TierList
         others={gpus.filter(tier => tier.device_kind !== 'nic' && tier.device_kind !== 'cpu')}
         images={offers?.images ?? []}
         mostOnOneNode={(chosen ?? (requirement.tier ? null : tiers.any_gpu))?.most_on_one_node ?? null}
+        usualCount={usualCount(chosen)}
         problems={problems}
         tierName={actions.tierName}
         onChange={change => bench.edit(item => patch(item, change))}

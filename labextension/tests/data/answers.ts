@@ -53,6 +53,7 @@ export function tier(name: string, change: Partial<Tier> = {}): Tier {
     price: null,
     defaults: {},
     limits: { lease_seconds: null, idle_seconds: null, counts: null },
+    usual_count: 1,
     scales_from_zero: false,
     ...change
   };

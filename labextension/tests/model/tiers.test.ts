@@ -7,7 +7,8 @@ import {
   offeredTiers,
   sortTiers,
   thumbIndex,
-  tierRow
+  tierRow,
+  usualCount
 } from '../../src/model/tiers';
 import { ANY, LARGE, MEDIUM, NIC, size, SLICE, SMALL, tier, tierList, TPU } from '../data/answers';
 
@@ -36,13 +37,22 @@ test('a tier below the asked memory is too small, above the limit too large', ()
 });
 
 test('a tier that offers only eight devices is chosen with eight, and leaving it takes them back', () => {
-  const eight = tier('eight', { defaults: { count: 8 }, limits: { ...TPU.limits, counts: [8] } });
+  const eight = tier('eight', { usual_count: 8, limits: { ...TPU.limits, counts: [8] } });
   const list = tierList([SMALL, eight]);
   expect(choiceOf(list, { tier: 'small' }, 'eight')).toEqual({ tier: 'eight', count: 8 });
   expect(choiceOf(list, { tier: 'small', count: 2 }, 'eight')).toEqual({ tier: 'eight', count: 8 });
   expect(choiceOf(list, { tier: 'eight', count: 8 }, 'small')).toEqual({ tier: 'small', count: undefined });
   expect(choiceOf(list, { count: 2 }, 'small')).toEqual({ tier: 'small', count: 2 });
   expect(choiceOf(list, { tier: 'eight', count: 8 }, null)).toEqual({ tier: undefined, count: undefined });
+});
+
+test('a usual number is shown by choosing its tier, also where a single device is offered', () => {
+  const pair = tier('pair', { usual_count: 2, limits: { ...TPU.limits, counts: [1, 2, 4] } });
+  const list = tierList([SMALL, pair]);
+  expect(choiceOf(list, {}, 'pair')).toEqual({ tier: 'pair', count: 2 });
+  expect(choiceOf(list, { count: 4 }, 'pair')).toEqual({ tier: 'pair', count: 4 });
+  expect(usualCount(pair)).toBe(2);
+  expect(usualCount(undefined)).toBe(1);
 });
 
 test('cells count every device once: fitting, free, taken, out of service', () => {
