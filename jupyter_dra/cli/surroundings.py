@@ -16,6 +16,7 @@ from ..errors import InputError
 from ..model.reading import items, mapping
 
 if TYPE_CHECKING:
+    from ..claims import Requirement
     from ..planner import Inventory
     from ..sessions.service import Sessions
 
@@ -32,6 +33,8 @@ class Around(Protocol):
     def visible(self) -> dict[str, Any]: ...
 
     def idle(self) -> dict[str, int]: ...
+
+    def limits(self, wanted: Any) -> dict[str, Any] | None: ...
 
 
 class Answers:
@@ -76,9 +79,10 @@ class Answers:
         """`Plan`."""
         context = self._around.context()
         namespace = context["namespace"] or "default"
+        limits = self._around.limits(wanted)
         document: dict[str, Any] = self._around.ask(
             lambda inventory: inventory.plan(
-                wanted, namespace=namespace, detail="full", all_nodes=all_nodes
+                wanted, namespace=namespace, detail="full", all_nodes=all_nodes, limits=limits
             ).as_dict()
         )
         return {**document, "holders": self._with_idle(document["holders"]), "context": context}
@@ -94,9 +98,12 @@ class Answers:
     def _idle(self) -> dict[str, int]:
         return self._around.idle()
 
-    def class_facts(self) -> Any:
-        """The classes as the claim builder needs them."""
-        return self._around.ask(lambda inventory: inventory.class_facts())
+    def claim_for(self, wish: Requirement, *, template: bool) -> dict[str, Any]:
+        """The claim that a launch of this requirement would make, or a template of it."""
+        claim: dict[str, Any] = self._around.ask(
+            lambda inventory: inventory.claim_for(wish, namespace=wish.namespace, template=template)
+        )
+        return claim
 
     def ask(self, question: Callable[[Inventory], Any]) -> Any:
         """Anything else."""
@@ -133,6 +140,9 @@ class FilesAround:
     def idle(self) -> dict[str, int]:
         return {}
 
+    def limits(self, wanted: Any) -> dict[str, Any] | None:
+        return None
+
 
 class ClusterAround:
     """A live cluster, as far as this user's rights show it."""
@@ -159,6 +169,9 @@ class ClusterAround:
 
     def idle(self) -> dict[str, int]:
         return asyncio.run(self._sessions.idle())
+
+    def limits(self, wanted: Any) -> dict[str, Any] | None:
+        return asyncio.run(self._sessions.limits(wanted))
 
 
 @contextmanager

@@ -143,6 +143,36 @@ class Inventory:
         found = {name: tier_words(self, name, entries) for name in names}
         return {name: words for name, words in found.items() if words is not None}
 
+    def in_cluster_words(self, requirement: Requirement, admin_tiers: Iterable[Json] = ()) -> Requirement:
+        """The requirement a claim is built from: usual numbers filled in, the admin's own tiers as their classes."""
+        from jupyter_dra.planner.wish import in_cluster_words
+
+        return in_cluster_words(self, requirement, tuple(admin_tiers))
+
+    def claim_for(
+        self,
+        requirement: Requirement,
+        *,
+        name: str | None = None,
+        namespace: str | None = None,
+        template: bool = False,
+        tiers: Iterable[Json] = (),
+    ) -> dict[str, Any]:
+        """The claim, or a template of it, as a launch of the requirement makes it; raises as `build_claim` does."""
+        build = build_template if template else build_claim
+        return build(
+            self.in_cluster_words(requirement, tiers),
+            name=name or requirement.name or "claim",
+            namespace=namespace,
+            classes=self.class_facts(namespace or requirement.namespace or "default"),
+        )
+
+    def with_usual_counts(self, requirement: Requirement, admin_tiers: Iterable[Json] = ()) -> Requirement:
+        """The requirement with the usual number of its tier wherever nobody asked for one."""
+        from jupyter_dra.planner.asked_counts import with_usual_counts
+
+        return with_usual_counts(self, requirement, tuple(admin_tiers))
+
     def offer(self, admin_tiers: Iterable[Json] = (), *, namespace: str = "default") -> dict[str, Any]:
         """The tiers and what there is in all; the fields of the contract's TierList."""
         from jupyter_dra.planner.tiers import offer

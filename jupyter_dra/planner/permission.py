@@ -56,7 +56,7 @@ def refusal(
         limits: what the server knows of the user, all parts optional:
             ``{"policy": {"allowed": false, "code": "policy", "message": …, "params": {…}}, "devices": {"limit": 2,
             "held": 2, "names": […]}, "counts": [1, 2, 4]}``.
-        count: what :func:`offered_counts.count_refusal` says of the number of devices.
+        count: what :func:`asked_counts.count_refusal` says of the number of devices.
     """
     if count is not None:
         return _no("policy", count)
@@ -86,6 +86,30 @@ def refusal(
     if counts and asked not in counts:
         return _no("policy", {"message": f"{asked} devices are not offered.", "counts": list(counts)})
     return _over_quota(inventory, charged, namespace)
+
+
+def refusal_words(launch: Json) -> tuple[str, str] | None:
+    """What is not allowed and why: a head and a sentence; None where the launch may be tried.
+
+    Args:
+        launch: the contract's ``launch`` object.
+    """
+    code, given = launch.get("code"), launch.get("params") or {}
+    if launch.get("can") != "no" or code not in ("limit", "quota", "policy"):
+        return None
+    if given.get("message"):
+        return "Not allowed for you", str(given["message"])
+    if code == "quota" and given.get("resource"):
+        return (
+            "Your team's limit is reached",
+            f"Quota {given.get('quota')} allows {given.get('hard')} {given['resource']}, {given.get('used')} are used, "
+            f"{given.get('asked', 1)} asked.",
+        )
+    if code == "limit" and given.get("limit") is not None:
+        names = ", ".join(map(str, given.get("names") or ()))
+        held = f"You may hold {given['limit']} devices and hold {given.get('held')}"
+        return "Your limit is reached", held + (f": {names}." if names else ".")
+    return "Not allowed for you", f"The {code} does not allow it."
 
 
 def class_refusal(inventory: Inventory, name: str, namespace: str) -> str | None:

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from ..claims import Requirement, build_claim
 from ..errors import ConflictError, DRAError, InputError, RefusedError
-from ..planner.offered_counts import count_refusal
+from ..planner.asked_counts import count_refusal
+from ..planner.permission import refusal_words
 from .limits import admitted
 from .live import LiveKernel, LiveSession, Made
 from .making import Context, new_id
@@ -169,11 +170,18 @@ async def check(ctx: Context, session: LiveSession, *, wait: float | None) -> No
     else:
         # The plan's claim is the one that was judged: tiers resolved, the administrator's entries applied.
         judged = plan.get("claim") if plan else None
-        manifest = judged or build_claim(wish, name=session.id, namespace=session.namespace)
+        manifest = judged or await _unjudged_claim(ctx, session)
         session.manifest = json.loads(json.dumps(manifest))
         session.claim_name = session.id
         session.claim = Made("ResourceClaim", session.id, secrets.token_hex(16))
     session.done("checked", verdict=plan["verdict"] if plan else None)
+
+
+async def _unjudged_claim(ctx: Context, session: LiveSession) -> dict[str, Any]:
+    """The claim where no devices may be seen to plan it on."""
+    wish, tiers = session.requirement, ctx.inventory.tiers
+    meant = await ctx.inventory.ask(lambda inventory: inventory.in_cluster_words(wish, tiers))
+    return build_claim(meant, name=session.id, namespace=session.namespace)
 
 
 async def _check_count(ctx: Context, wish: Requirement) -> None:
@@ -212,13 +220,13 @@ def judge(plan: Mapping[str, Any], *, wait: float | None, force: bool) -> None:
             next_step=first.get("fix"),
             params=params,
         )
-    code = launch.get("code")
-    if launch.get("can") == "no" and code in ("limit", "quota", "policy"):
+    refused = refusal_words(launch)
+    if refused is not None:
         given = launch.get("params") or {}
-        text = given.get("message") or _refusal(code, given)
+        head, sentence = refused
         raise RefusedError(
-            text,
-            code=code,
+            given.get("message") or f"{head}. {sentence}",
+            code=launch["code"],
             path=given.get("path"),
             next_step=given.get("next") or "Ask for less.",
             params={**given, **params},
@@ -244,22 +252,6 @@ def judge(plan: Mapping[str, Any], *, wait: float | None, force: bool) -> None:
             next_step=_change(plan) or "Wait for one (wait, --wait).",
             params=params,
         )
-
-
-def _refusal(code: str, given: Mapping[str, Any]) -> str:
-    """A limit or quota in words: what it is, how much of it is used, how much is asked."""
-    if code == "quota" and given.get("resource"):
-        return (
-            f"Your team's limit is reached: quota {given.get('quota')} allows {given.get('hard')} "
-            f"{given['resource']}, {given.get('used')} are used, {given.get('asked', 1)} asked."
-        )
-    if code == "limit" and given.get("limit") is not None:
-        names = ", ".join(map(str, given.get("names") or ()))
-        return (
-            f"Your limit is reached: you may hold {given['limit']} devices and hold {given.get('held')}"
-            + (f": {names}." if names else ".")
-        )
-    return f"The {code} does not allow it."
 
 
 def _sentence(head: str, plan: Mapping[str, Any]) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 
 from ..errors import ConflictError, DRAError
 from . import life
@@ -79,8 +79,7 @@ def begin_handover(
 def _checked(ctx: Context, session: LiveSession, kernel: LiveKernel, change: PodChange) -> PodChange:
     """The change in the requirement's own spelling."""
     given = session.requirement
-    wish = replace(
-        given,
+    wish = given.changed(
         image=change.image or given.image,
         cpu=change.cpu or given.cpu,
         host_memory=change.host_memory or given.host_memory,

@@ -30,7 +30,7 @@ def admitted(
 
 
 def check_policy(requirement: Requirement, policy: SessionPolicy) -> None:
-    """Raise RefusedError ``policy`` or ``limit`` for what the administrator does not allow.
+    """Raise RefusedError ``policy`` for what the administrator does not allow.
 
     Named claims and templates are judged by `check_claim` once they were read. ``params["what"]`` of the error names
     what is refused: image, claim, volume, where, tolerate, config, admin-access.
@@ -60,15 +60,6 @@ def check_policy(requirement: Requirement, policy: SessionPolicy) -> None:
                 name=name,
                 allowed=offered,
             )
-    lease = requirement.lease_seconds
-    if lease is not None and lease > policy.longest_lease:
-        raise RefusedError(
-            f"A lease of {lease} s is longer than the longest allowed, {policy.longest_lease} s.",
-            code="limit",
-            path="lease",
-            next_step="Ask for less.",
-            params={"limit": "longest-lease", "longest_seconds": policy.longest_lease},
-        )
 
 
 def _check_image(image: str, policy: SessionPolicy) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ..claims import SESSION_FIELDS, Requirement, parse_duration
+from ..claims import SESSION_FIELDS, Requirement, format_duration, parse_duration
 from ..errors import ConflictError, InputError, RefusedError, RequirementError
 from .policy import SessionPolicy
 from .record import Lease, epoch, iso
@@ -113,8 +113,9 @@ def _new_end(lease: Lease, by: float | None, ends_at: str | None) -> float | Non
 def _refuse_beyond(asked: float | None, most: float | None, path: str, what: str) -> None:
     if asked is None or most is None or asked <= most:
         return
+    told, longest = format_duration(round(asked)), format_duration(round(most))
     raise RefusedError(
-        f"{what} of {asked:g} s is longer than the longest allowed, {most:g} s.",
+        f"{what} of {told} is longer than the longest allowed, {longest}.",
         code="limit",
         path=path,
         next_step="Ask for less.",

@@ -9,7 +9,7 @@ import ipywidgets
 from traitlets import Any as AnyTrait
 from traitlets import Dict, Int, List, TraitError, Unicode, Union, validate
 
-from ..claims import Requirement, build_claim, to_magic, to_python, to_yaml
+from ..claims import WISH_FIELDS, Requirement, build_claim, to_magic, to_python, to_yaml
 from ..errors import DRAError
 from .pickerchips import chips
 from .pickerform import PickerForm
@@ -113,6 +113,7 @@ class DRAPicker(ipywidgets.VBox):  # type: ignore[misc]
         self.children = [form.root()]
         if self._sessions is None:
             form.launch.disabled = True
+            form.state.add_class("dra-picker-plain")
             form.state.value = "This kernel has no cluster login: use the panel GPU sessions."
 
     def _fill(self) -> None:
@@ -133,8 +134,8 @@ class DRAPicker(ipywidgets.VBox):  # type: ignore[misc]
             self._any = done.result()["any_gpu"]
             self._tiers = [dict(tier) for tier in offered(done.result()["tiers"])]
             self._show_tier()
-            self._show_memory()
             self._show_count()
+            self._show_memory()
             self._form.price.value = price_of(self.plan, self._tiers)
 
         self._filling = sessions.loop.run(look())
@@ -151,11 +152,11 @@ class DRAPicker(ipywidgets.VBox):  # type: ignore[misc]
         form.tier.observe(self._tier_chosen, names="value")
         self.observe(self._show_tier, names="tier")
         self._show_tier()
-        for name, widget in (("vram", form.vram), ("max_vram", form.most)):
         form.count.observe(self._count_typed, names="value")
         self.observe(self._count_set, names="count")
         self.observe(self._show_count, names=["tier", "count"])
         self._show_count()
+        for name, widget in (("vram", form.vram), ("max_vram", form.most)):
             ipywidgets.link((self, name), (widget, "value"))
         form.size.observe(self._size_chosen, names="value")
         self.observe(self._show_limits, names=["tier", "vram", "max_vram"])
@@ -178,7 +179,6 @@ class DRAPicker(ipywidgets.VBox):  # type: ignore[misc]
         finally:
             self._showing = False
 
-    def _show_limits(self, _change: Any = None) -> None:
     def _show_count(self, _change: Any = None) -> None:
         """Show the number that is asked for, or what the chosen tier gives where nobody said one."""
         shown, self._showing = self._showing, True
@@ -201,6 +201,7 @@ class DRAPicker(ipywidgets.VBox):  # type: ignore[misc]
         if not self._showing:
             self._count_said = True
 
+    def _show_limits(self, _change: Any = None) -> None:
         """What the asked memory rules out, in rows and columns."""
         if self._tiers:
             self._show_tier()
@@ -247,6 +248,7 @@ class DRAPicker(ipywidgets.VBox):  # type: ignore[misc]
             form.code.value = visible_lines(to_python(wish))
             form.claim.value = self._preview(wish)
             form.show_chips(chips(wish), self._remove)
+            form.show_request(_device_fields(wish), None)
         except (DRAError, TraitError) as error:
             text = error.message if isinstance(error, DRAError) else str(error)
             self.set_trait("message", visible(text))
@@ -254,6 +256,7 @@ class DRAPicker(ipywidgets.VBox):  # type: ignore[misc]
             form.price.value, form.why.children = "", []
             form.verdict.value, form.body.value = "Needs a correction", self.message
             form.launch.disabled = True
+            form.show_request({}, "invalid")
             return
         form.launch.disabled = self._sessions is None
         if self._sessions is None:
@@ -278,14 +281,14 @@ class DRAPicker(ipywidgets.VBox):  # type: ignore[misc]
 
     def _remove(self, field: str) -> None:
         """Take a condition out of the request; a companion goes with what it must share."""
-        for name in ("near", "align") if field == "near" else (field,):
-            setattr(self, name, {"product": [], "architecture": []}.get(name))
-
         if field == "count":
             self._count_said = False
             self._show_count()
             self._changed()
             return
+        for name in ("near", "align") if field == "near" else (field,):
+            setattr(self, name, {"product": [], "architecture": []}.get(name))
+
     def _preview(self, wish: Requirement) -> str:
         if not wish.tier and wish.claim is None:
             return "The tiers that fit are filled in at launch."
@@ -304,7 +307,9 @@ class DRAPicker(ipywidgets.VBox):  # type: ignore[misc]
             else [*(plan.get("reasons") or []), *(plan.get("relaxations") or [])]
         )
         form.why.children = [ipywidgets.Label(visible(entry["message"], 300)) for entry in told[:12]]
-        form.launch.disabled = plan["verdict"] in ("impossible", "invalid")
+        refused = (plan.get("launch") or {}).get("can") == "no"
+        form.launch.disabled = refused or plan["verdict"] in ("impossible", "invalid")
+        form.show_request(_device_fields(self.requirement), plan["verdict"])
         form.launch.description = "Wait for a device" if plan["verdict"] == "busy" else "Launch"
 
     # --- launching ------------------------------------------------------------------------------------------
@@ -346,3 +351,8 @@ class DRAPicker(ipywidgets.VBox):  # type: ignore[misc]
         self._form.state.value = f"{visible(session['id'], 60)}: {session['state']}" + (
             f" · {devices}" if devices else ""
         )
+
+
+def _device_fields(wish: Requirement) -> dict[str, Any]:
+    """What a page takes from an output: fields that say which device, never image, environment or volumes."""
+    return {name: value for name, value in wish.as_dict().items() if name in WISH_FIELDS}

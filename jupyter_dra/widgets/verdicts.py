@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..planner.naming import with_article
+from ..planner.permission import refusal_words
 from .plain import visible
 
 VERDICTS = {
@@ -23,12 +24,19 @@ _FIXED = {
 
 
 def head_of(plan: Mapping[str, Any]) -> str:
-    """Two or three words: the verdict itself."""
+    """A few words: the verdict itself, or that it is not allowed."""
+    refused = refusal_words(plan.get("launch") or {})
+    if refused is not None:
+        return refused[0]
     return VERDICTS.get(plan["verdict"], visible(plan["verdict"], 40))
 
 
 def sentence_of(plan: Mapping[str, Any]) -> str:
-    """What stands behind the verdict, with its numbers."""
+    """What stands behind the verdict, with its numbers; what is not allowed, and what may be asked for."""
+    launch = plan.get("launch") or {}
+    refused = refusal_words(launch)
+    if refused is not None:
+        return visible(" ".join(filter(None, (refused[1], launch["params"].get("next")))), 300)
     counts = plan.get("counts") or {}
     matching = counts.get("matching") or 0
     if plan["verdict"] == "fits":

@@ -67,6 +67,53 @@ def test_a_name_that_two_sessions_have_is_not_guessed_at(live: Command) -> None:
         assert live("stop", *ids).status == 0
 
 
+NODE = ("--tier", "tpu-v6e-node")
+"""A tier that is offered in eights only."""
+
+
+def test_a_tier_that_offers_only_whole_nodes_gives_one_where_no_number_is_said(live: Command) -> None:
+    claim = live("claim", *NODE, "-o", "json").json
+    assert claim["spec"]["devices"]["requests"][0]["exactly"]["count"] == 8
+    plan = live("plan", *NODE, "-o", "json")
+    assert (plan.json["launch"]["can"], plan.json["requirement"]) == ("yes", {"tier": "tpu-v6e-node"})
+    session = live("launch", *NODE, "-o", "json").json
+    try:
+        assert len(session["devices"]) == 8 and session["requirement"] == {"tier": "tpu-v6e-node"}
+    finally:
+        assert live("stop", session["id"]).status == 0
+
+
+def test_a_script_runs_on_the_whole_node_of_its_tier(live: Command, tmp_path: Path) -> None:
+    script = tmp_path / "script.py"
+    script.write_text(
+        "from jupyter_dra.widgets import held\nprint(len(held.read_session(held.run_folder())['devices']))\n"
+    )
+    said = live("run", str(script), *NODE)
+    assert (said.status, said.out.strip()) == (0, "8"), said.err
+
+
+@pytest.mark.parametrize("word", ["plan", "launch", "run"])
+def test_a_number_that_is_not_offered_ends_with_what_to_ask_for(
+    live: Command, tmp_path: Path, word: str
+) -> None:
+    script = tmp_path / "script.py"
+    script.touch()
+    said = live(word, *([str(script)] if word == "run" else []), *NODE, "--count", "1")
+    assert said.status == (125 if word == "run" else 7)
+    assert "1 device of tpu-v6e-node is not offered." in said.out + said.err
+    assert "Ask for 8." in said.out + said.err
+    assert live("sessions").out.strip() == "You hold no device."
+
+
+def test_a_plan_ends_with_the_status_its_launch_would_have(live: Command) -> None:
+    longer = ("--tier", "small-gpu", "--lease", "300h")
+    plan, launch = live("plan", *longer), live("launch", *longer)
+    assert (plan.status, launch.status) == (7, 7)
+    assert "launch: no (limit) · A lease of 12d12h is longer than the longest allowed, 12h." in plan.out
+    assert "A lease of 12d12h is longer" in launch.err
+    assert live("plan", "--tier", "small-gpu", "--lease", "1h").status == 0
+
+
 def test_an_administrator_ends_a_session_and_its_owner_reads_why(
     live: Command, shared_cluster: LocalCluster
 ) -> None:

@@ -129,6 +129,57 @@ POD = """
 """
 
 
+OFFERED_IN_PAIRS = """
+{apiVersion: resource.k8s.io/v1, kind: DeviceClass,
+ metadata: {name: pair, annotations: {jupyter-dra.dev/limits: '{"counts": [2]}'}},
+ spec: {selectors: [{cel: {expression: device.driver == "gpu.example.com"}}]}}
+---
+{apiVersion: v1, kind: ResourceQuota, metadata: {name: two, namespace: team-a},
+ spec: {hard: {gpu.deviceclass.resource.k8s.io/devices: "2"}},
+ status: {hard: {gpu.deviceclass.resource.k8s.io/devices: "2"},
+          used: {gpu.deviceclass.resource.k8s.io/devices: "1"}}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("words", "status", "told"),
+    [
+        (["--tier", "pair"], 0, "Fits now"),
+        (["--tier", "pair", "--count", "1"], 7, "1 device of pair is not offered.\n  → Ask for 2."),
+        (["--tier", "gpu"], 0, "Fits now"),
+        (
+            ["--tier", "gpu", "--count", "2"],
+            7,
+            "launch: no (quota) · Quota two allows 2 gpu.deviceclass.resource.k8s.io/devices, 1 are used, 2 asked.",
+        ),
+        (["--tier", "gpu", "--count", "4"], 4, "Not possible here"),
+    ],
+    ids=[
+        "the-tiers-own-number",
+        "number-not-offered",
+        "within-the-quota",
+        "over-the-quota",
+        "impossible-comes-first",
+    ],
+)
+def test_a_plan_that_may_not_be_launched_ends_as_the_launch_would(
+    dra: Command, tmp_path: Path, words: list[str], status: int, told: str
+) -> None:
+    path = tmp_path / "all.yaml"
+    path.write_text(SURROUNDINGS + OFFERED_IN_PAIRS)
+    said = dra("plan", *words, "--inventory", str(path), "--namespace", "team-a")
+    assert said.status == status, said.err
+    assert told in said.out
+
+
+def test_a_claim_from_files_asks_for_the_number_its_tier_is_offered_in(dra: Command, tmp_path: Path) -> None:
+    path = tmp_path / "all.yaml"
+    path.write_text(SURROUNDINGS + OFFERED_IN_PAIRS)
+    for words, count in ([], 2), (["--count", "1"], 1):
+        said = dra("claim", "--tier", "pair", *words, "--inventory", str(path), "-o", "json")
+        assert said.json["spec"]["devices"]["requests"][0]["exactly"]["count"] == count
+
+
 def test_a_file_may_hold_a_claim_with_its_surroundings(dra: Command, tmp_path: Path) -> None:
     path = tmp_path / "all.yaml"
     path.write_text(SURROUNDINGS + EVERYTHING)

@@ -7,6 +7,7 @@ from typing import Any
 
 from jupyter_dra.claims import Requirement
 from jupyter_dra.widgets import DRAPicker
+from jupyter_dra.widgets.card import MIME
 from jupyter_dra.widgets.picker import FIELDS, MORE
 from jupyter_dra.widgets.pickerchips import chips
 from jupyter_dra.widgets.pickerform import PickerForm
@@ -184,7 +185,7 @@ def test_the_price_is_that_of_what_is_likely_taken() -> None:
 
 def test_the_request_stands_as_code_and_as_a_line() -> None:
     picker = DRAPicker(vram="80GB", compute_capability=">=9.0")
-    assert picker._form.code.value == 'Requirement(vram="80GB", compute_capability=">=9.0")'
+    assert picker._form.code.value == ('Requirement(\n    vram="80GB",\n    compute_capability=">=9.0",\n)')
     assert picker._form.magic.value == "%dra launch --vram 80GB --compute-capability '>=9.0'"
 
 
@@ -201,3 +202,50 @@ def test_verdicts_have_the_words_of_the_panel() -> None:
     hidden = {"verdict": "unknown", "counts": {**counts, "free": None, "free_at_most": 5}}
     assert sentence_of(hidden) == "8 devices match, at most 5 free. Launching tells."
     assert sentence_of({"verdict": "impossible"}) == "No node has this, even with everything free."
+
+
+def request_of(picker: DRAPicker) -> dict[str, Any]:
+    """What the page is offered to launch."""
+    (output,) = picker._form.page.outputs
+    assert output["data"]["text/plain"] == ""
+    found: dict[str, Any] = output["data"][MIME]
+    return found
+
+
+def test_the_page_is_offered_the_request_with_its_code_and_the_verdict_of_its_plan() -> None:
+    picker = DRAPicker(vram="40GB", image="evil:1", env={"TOKEN": "x"})
+    asked = request_of(picker)
+    assert asked["requirement"] == {"vram": "40GB"} and asked["verdict"] is None
+    assert asked["code"].startswith("Requirement(") and 'vram="40GB"' in asked["code"]
+    picker._show_plan({"verdict": "busy", "counts": {"matching": 2}, "nodes": []})
+    assert request_of(picker)["verdict"] == "busy"
+    picker.vram = "forty"
+    assert request_of(picker)["verdict"] == "invalid" and request_of(picker)["requirement"] == {}
+
+
+def test_a_plan_that_is_not_allowed_says_so_before_what_is_free_and_blocks_launch() -> None:
+    picker = DRAPicker(vram="40GB")
+    counts = {"matching": 2, "free": 2, "free_at_most": 2, "matching_nodes": 1}
+    params = {
+        "quota": "gpus",
+        "resource": "x.deviceclass.resource.k8s.io/devices",
+        "hard": 2,
+        "used": 2,
+        "asked": 1,
+    }
+    refused = {"can": "no", "code": "quota", "params": params}
+    picker._show_plan({"verdict": "fits", "counts": counts, "nodes": [], "launch": refused})
+    assert picker._form.verdict.value == "Your team's limit is reached"
+    assert picker._form.body.value.startswith("Quota gpus allows 2 x.deviceclass")
+    assert picker._form.launch.disabled
+    params = {"message": "1 device of tpu is not offered.", "next": "Ask for 8."}
+    picker._show_plan(
+        {
+            "verdict": "fits",
+            "counts": counts,
+            "nodes": [],
+            "launch": {**refused, "code": "policy", "params": params},
+        }
+    )
+    assert picker._form.verdict.value == "Not allowed for you"
+    assert picker._form.body.value == "1 device of tpu is not offered. Ask for 8."

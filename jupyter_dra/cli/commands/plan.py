@@ -7,6 +7,7 @@ from typing import Any
 
 from ...claims.arguments import add_requirement_arguments, requirement_from_arguments, requirement_values
 from ...errors import InputError
+from ...planner.permission import refusal_words
 from .. import exits
 from ..options import add_cluster, add_output
 from ..output import clean, several, show
@@ -21,7 +22,7 @@ _WORDS = {
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    add_requirement_arguments(parser)
+    add_requirement_arguments(parser, session=True)
     parser.add_argument(
         "-f", "--filename", metavar="FILE", help="plan this claim or template (- reads standard input)"
     )
@@ -47,7 +48,8 @@ def run(arguments: argparse.Namespace) -> int:
     with open_surroundings(arguments) as around:
         document = around.plan(wanted, all_nodes=arguments.all_nodes)
     show(document, arguments.output, _in_words(document))
-    return exits.VERDICTS[document["verdict"]]
+    refused = refusal_words(document["launch"]) is not None
+    return exits.REFUSED if refused else exits.VERDICTS[document["verdict"]]
 
 
 def _in_words(plan: dict[str, Any]) -> str:
@@ -59,9 +61,17 @@ def _in_words(plan: dict[str, Any]) -> str:
     if plan["relaxations"]:
         lines.append("would help:")
         lines += [f"  {clean(one['message'])}" + _gain(one) for one in plan["relaxations"]]
-    if plan["launch"]["can"] != "yes" and plan["launch"]["code"]:
-        lines.append(f"launch: {plan['launch']['can']} ({clean(plan['launch']['code'])})")
+    lines += _refused(plan["launch"])
     return "\n".join(lines)
+
+
+def _refused(launch: dict[str, Any]) -> list[str]:
+    """Why the user may not launch this, though devices may be free, and what may be asked for."""
+    words = refusal_words(launch)
+    if words is None:
+        return []
+    lines = [f"launch: no ({clean(launch['code'])}) · {clean(words[1])}"]
+    return lines + ([f"  → {clean(launch['params']['next'])}"] if launch["params"].get("next") else [])
 
 
 def _findings(plan: dict[str, Any]) -> list[str]:
