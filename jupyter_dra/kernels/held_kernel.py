@@ -16,7 +16,7 @@ from ..errors import DRAError, NotFoundError, SessionEnded
 from ..sessions.ports import KernelHandle, SessionEvent
 from .control import PodControl
 from .credentials import PodCredentials
-from .news import News
+from .news import MOVED, News
 from .relay import Relay
 
 log = logging.getLogger(__name__)
@@ -102,7 +102,9 @@ class HeldKernel:
             return
         moved = pod != self._handle.pod_name
         if moved:
-            self.relay.detach()  # connections wait for the next pod instead of dialling the one that leaves
+            self.relay.detach(
+                MOVED
+            )  # connections wait for the next pod instead of dialling the one that leaves
         handle = await self.service.ready(self.session_id, self.kernel_id)
         if handle.target is not self._handle.target:
             self._point(handle)
@@ -129,7 +131,7 @@ class HeldKernel:
             return {"code": "exited", "exit_code": None, "message": "The session is gone.", "final": True}
         self._news.tell(found)
         ending = self._ending_of(found.as_dict())
-        return None if ending is None else {**ending, "telling": self.relay.telling}
+        return None if ending is None else {**ending, "telling": self.relay.words.telling}
 
     def _ending_of(self, record: Mapping[str, Any]) -> Mapping[str, Any] | None:
         if record["state"] in GONE_STATES:
@@ -151,14 +153,12 @@ class HeldKernel:
         return next((one.state for one in record.kernels if one.id == self.kernel_id), None)
 
     async def start(self, *, auto: bool) -> None:
-        """Start the dead kernel again in its pod, and wait until open clients are connected to the new one."""
+        """Start the dead kernel again in its pod; what open clients send from now on goes to the new one."""
         self.relay.restore()
         control = await self.control()
-        self.relay.cut_joined()
         state = await control.start(auto=auto)
         if state.get("state") == "running":
             await control.restart()
-        await self.relay.settled()
 
     async def expect_shutdown(self) -> None:
         await (await self.control()).expect_shutdown()

@@ -11,6 +11,11 @@ from .unanswered import Obituary
 
 Entry = Mapping[str, Any]
 
+MOVED = Obituary(
+    "stopped",
+    "The kernel was moved to another pod; its variables are gone.",
+    "Run the cells you need again.",
+)
 RESTARTED = Obituary(
     "stopped", "The kernel was restarted; its variables are gone.", "Run the cells you need again."
 )
@@ -51,7 +56,7 @@ class News:
         if record.ended is not None and not self._over:
             self._over = True
             ended = record.ended
-            told |= self._relay.announce(Obituary(ended.code, ended.message, ended.next_step))
+            told |= self._relay.end(Obituary(ended.code, ended.message, ended.next_step))
         return told
 
     def _about(self, record: Any) -> list[Entry]:
@@ -65,12 +70,12 @@ class News:
     def _entry(self, entry: Entry) -> bool:
         event = str(entry["event"])
         if event in _SILENT:
-            self._relay.remark(_SILENT[event])
+            self._relay.words.remark(_SILENT[event])
             return False
         if event == "restarted":
-            return self._relay.announce(RESTARTED, broken=True)
+            return self._relay.words.died(RESTARTED)
         why = reason_of_note(entry)
         if event == "died":
-            return self._relay.announce(Obituary(why.code, why.message, why.next_step), broken=True)
+            return self._relay.words.died(Obituary(why.code, why.message, why.next_step))
         words = f"{why.message} The kernel starts anew in another pod; its variables are gone."
-        return self._relay.announce(Obituary(why.code, words, "Run the cells you need again."))
+        return self._relay.detach(Obituary(why.code, words, "Run the cells you need again."))

@@ -13,9 +13,9 @@ from collections import deque
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from . import podkernel
+    from . import podjoin
 else:
-    import podkernel
+    import podjoin
 
 MOST_BYTES = 4 * 1024 * 1024
 TAKE_SECONDS = 60.0  # how long what was kept waits for somebody to ask, once clients are there again
@@ -82,7 +82,7 @@ class Frames:
             self._flags = OVER
 
 
-class Published(podkernel.Pipe):
+class Published(podjoin.Pipe):
     """The kernel's end of an iopub connection; it can outlive the client's end."""
 
     def __init__(self) -> None:
@@ -124,17 +124,17 @@ class Keeper:
         self.dropped_lines = 0
         self.dropped_since: str | None = None
         self.dropped_until: str | None = None
-        self._readers: set[podkernel.Pipe] = set()
+        self._readers: set[podjoin.Pipe] = set()
         self._parked: Published | None = None
 
-    def joined(self, inner: podkernel.Pipe) -> None:
+    def joined(self, inner: podjoin.Pipe) -> None:
         """A client is connected; what was kept waits a while to be asked for."""
         if isinstance(inner, Published):
             self._readers.add(inner)
             if self._parked is not None:
                 asyncio.get_running_loop().call_later(TAKE_SECONDS, self._forget, self._parked)
 
-    def left(self, inner: podkernel.Pipe) -> bool:
+    def left(self, inner: podjoin.Pipe) -> bool:
         """A client is gone: whether its subscription is kept, because it was the last one."""
         self._readers.discard(inner)
         if self._readers or not isinstance(inner, Published) or inner.over.done():

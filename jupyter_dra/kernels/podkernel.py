@@ -307,32 +307,6 @@ class Kernel:
             shutil.rmtree(self._made, ignore_errors=True)
 
 
-class Pipe(asyncio.Protocol):
-    """One end of two joined connections; a slow end slows the other down."""
-
-    def __init__(self) -> None:
-        self.over: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self.peer: Pipe
-        self.transport: Any
-
-    def connection_made(self, transport: Any) -> None:
-        self.transport = transport
-
-    def data_received(self, data: bytes) -> None:
-        self.peer.transport.write(data)
-
-    def pause_writing(self) -> None:
-        self.peer.transport.pause_reading()
-
-    def resume_writing(self) -> None:
-        if not self.peer.transport.is_closing():
-            self.peer.transport.resume_reading()
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        if not self.over.done():
-            self.over.set_result(None)
-
-
 # --- what the kernel says about itself: a subscriber to its status messages ---------------------------------
 # ZMTP 3.0 (rfc.zeromq.org/spec/23), NULL mechanism, SUB side only: enough to read small messages of one topic.
 

@@ -5,8 +5,9 @@ Mounted from the pod's Secret and run by the image's own Python (3.8 or later, s
     python /jupyter-dra/podside/podside.py [--hold] [--run /run/jupyter-dra] [--termination-log FILE]
 
 Every connection opens with one JSON line, ``{"v":1,"channel":"shell"}``, answered by ``{"ok":true}``. Then the five
-kernel channels carry raw bytes to the kernel's ipc sockets; channel ``podside`` carries JSON lines: requests
-``{"id","op",…}``, answers ``{"id","ok","result"|"error"}`` and events ``{"event",…}`` (see control.py, its other end).
+kernel channels carry raw bytes to the ipc sockets of one kernel (the answer has its number, ``starts``); channel
+``podside`` carries JSON lines: requests ``{"id","op",…}``, answers ``{"id","ok","result"|"error"}`` and events
+``{"event",…}`` (see control.py, its other end).
 """
 
 from __future__ import annotations
@@ -25,11 +26,12 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
     from ..sessions import leasing as podlease
-    from . import podgate, podkeep, podkernel, podmeter, podusage
+    from . import podgate, podjoin, podkeep, podkernel, podmeter, podusage
 
     Operation = Callable[["Podside", dict[str, Any]], Awaitable[Any]]
 else:
     import podgate
+    import podjoin
     import podkeep
     import podkernel
     import podlease
@@ -43,6 +45,7 @@ RESTARTS = 3  # unasked deaths within RESTART_WINDOW after which the kernel stay
 RESTART_WINDOW = 600.0
 DECISION_SECONDS = 15.0  # what a server has to decide about a dead kernel
 PATIENCE_ALONE = 2.0
+CLOSED_SECONDS = 0.5  # for the connections to a kernel that has ended
 HOLD_LIMIT = 900.0
 LINGER_SECONDS = 3.0  # below the pod's grace: in it a server has another pod scheduled on the same device
 SILENCE_SECONDS = 30.0  # servers ask every ten seconds: one that was silent for longer is gone
@@ -86,6 +89,7 @@ class Podside:
         self.deaths: deque[float] = deque(maxlen=RESTARTS + 1)
         self.clients: dict[asyncio.StreamWriter, float] = {}  # with the moment each was last heard of
         self.connections = 0
+        self.joins = podjoin.Joins()
         self.keeper = podkeep.Keeper()
         self.held = bool(options.hold)
         self.ready = False
@@ -246,6 +250,7 @@ class Podside:
             self.restarting = True
             try:
                 await self.kernel.stop()
+                await self.joins.closed(CLOSED_SECONDS)
                 self.start_kernel(reason)
                 self.spawn(self.watch_kernel())
             finally:
@@ -431,20 +436,19 @@ class Podside:
     async def join(self, channel: str, writer: asyncio.StreamWriter) -> None:
         """Pass bytes between a TLS connection and the kernel's socket, both ways, until one side closes."""
         await self.socket_ready(channel, 60.0)
+        starts = self.kernel.starts
+        made = podkeep.Published if channel == "iopub" and not self.blind else podjoin.Pipe
         loop = asyncio.get_running_loop()
-        outer = podkernel.Pipe()
-        made = podkeep.Published if channel == "iopub" and not self.blind else podkernel.Pipe
         _transport, inner = await loop.create_unix_connection(made, self.kernel.socket_path(channel))
-        inner.peer, outer.peer = outer, inner
-        # The other side sends nothing between its first line and our answer, so no byte is left in the reader.
-        writer.transport.set_protocol(outer)
-        outer.connection_made(writer.transport)
-        writer.write(b'{"ok":true}\n')
+        if starts != self.kernel.starts:
+            inner.transport.close()
+            raise Refused("no-kernel", "The kernel ended just now.")
+        outer = podjoin.couple(inner, writer)
+        writer.write(json.dumps({"ok": True, "starts": starts}).encode() + b"\n")
         self.keeper.joined(inner)
         try:
-            await asyncio.wait([inner.over, outer.over], return_when=asyncio.FIRST_COMPLETED)
+            await self.joins.passing(inner, outer)
         finally:
-            outer.transport.close()
             if self.ending or not self.keeper.left(inner):
                 inner.transport.close()
 
@@ -486,6 +490,7 @@ class Podside:
             if self.kernel.pid is None:
                 if request.get("auto") and not self.may_restart():
                     raise Refused("restart-limit", f"The kernel died {len(self.deaths)} times in 10 minutes.")
+                await self.joins.closed(CLOSED_SECONDS)
                 self.start_kernel("autorestart" if request.get("auto") else "asked")
                 self.spawn(self.watch_kernel())
         return self.state()

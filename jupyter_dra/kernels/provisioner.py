@@ -33,7 +33,7 @@ from .kernelspecs import SESSION_SPEC
 from .surroundings import Surroundings, look_around, own_sessions
 
 T = TypeVar("T")
-WISHES = tuple(field.name for field in fields(Requirement))
+WISHES = tuple(field.name for field in fields(Requirement) if field.init)
 ALIVE_SECONDS = 15.0
 EXIT_SECONDS = 15.0
 PYTHON = ("", "python3", SESSION_SPEC)

@@ -1,7 +1,7 @@
 """Five local endpoints per kernel that stay the same while the pod behind them changes.
 
-Jupyter's open sockets keep the addresses they were given; after a pod was replaced, moved or re-attached only the
-target changes, all connections are cut once, and ZMQ connects again by itself.
+Jupyter's open sockets keep the addresses they were given. Behind them the pod may be replaced, moved or re-attached,
+and the kernel in it restarted: the clients' connections stay, and are joined to the next kernel (`local_side.py`).
 """
 
 from __future__ import annotations
@@ -19,123 +19,21 @@ from ..errors import DRAError, RefusedError
 from ..sessions.ports import Target
 from .credentials import CHANNELS, PodCredentials
 from .folders import PrivateFolder
-from .tls import CHUNK, Dialer, TLSStream
-from .unanswered import NOT_RUN, Header, Obituary, Unanswered, Writer
-from .zmtp import Messages
+from .last_words import LOST, LastWords
+from .local_side import KEPT, KeptSide, RawSide
+from .tls import Dialer, TLSStream
+from .unanswered import Obituary
 
 CONNECTIONS_PER_CHANNEL = 64
 FIRST_PAUSE, LONGEST_PAUSE = 0.05, 2.0
 # After a restart the shell comes back last: a request that ran before iopub and stdin were there again would lose
 # its output, and input() would ask nobody (a ROUTER drops what it cannot route).
 LISTENERS = ("iopub", "stdin")
-AWAITED = (*LISTENERS, "shell")
-TOLD = ("iopub", "shell")
-LISTENERS_SECONDS = 1.0
-SETTLE_SECONDS = 0.05
-AHEAD_SECONDS, TOLD_SECONDS = 3.0, 1.0
-VERDICT_SECONDS = 10.0
-"""How long clients that wait for an answer stay connected after the kernel's side broke, to be told why."""
-
-
-class _LocalSide(asyncio.Protocol):
-    """A local connection: keeps what arrives until it is joined to a pod's stream, then passes it on at once.
-
-    Both directions are followed where the kernel's death is to be told: ``unanswered`` of a shell, ``inward`` of both.
-    """
-
-    def __init__(self, channel: str, accept: Callable[[_LocalSide], None]) -> None:
-        self._accept = accept
-        self.unanswered = Unanswered() if channel == "shell" else None
-        self._outward = Messages(self._asked) if self.unanswered is not None else None
-        self._not_sent: list[Header] = []
-        self.inward: Messages | None = None
-        if channel in TOLD:
-            self.inward = Messages(self.unanswered.answered if self.unanswered is not None else None)
-        self._waiting = bytearray()
-        self._stream: TLSStream | None = None
-        self.over: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self.transport: asyncio.Transport
-
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert isinstance(transport, asyncio.Transport)
-        self.transport = transport
-        self._accept(self)
-
-    def data_received(self, data: bytes) -> None:
-        if self._outward is not None:
-            self._outward.feed(data)
-        if self._stream is None:
-            self._waiting += data
-            if len(self._waiting) > CHUNK:
-                self.transport.pause_reading()
-            return
-        if self.broken:
-            return  # nobody takes it; whoever waits for an answer is told
-        try:
-            self._stream.write(data)
-        except OSError:
-            self.transport.close()
-
-    def join(self, stream: TLSStream) -> None:
-        """Raises OSError when the stream closed meanwhile."""
-        stream.write(bytes(self._waiting))
-        self._waiting.clear()
-        self._stream = stream
-        stream.join(self if self.inward is not None else self.transport)
-        self.transport.resume_reading()
-
-    @property
-    def broken(self) -> bool:
-        """Whether the pod's side is over."""
-        return self._stream is not None and self._stream.over.done()
-
-    def _asked(self, frames: list[bytes]) -> None:
-        header = self.unanswered.asked(frames) if self.unanswered is not None else None
-        if header is not None and self.broken:
-            self._not_sent.append(header)
-
-    @property
-    def not_sent(self) -> list[Header]:
-        """Requests that came after the pod's side broke, and of which nobody was told yet."""
-        waiting = self.unanswered.requests if self.unanswered is not None else {}
-        return [one for one in self._not_sent if str(one.get("msg_id")) in waiting]
-
-    def forget(self, request: Header) -> None:
-        """The request is answered."""
-        if self.unanswered is not None:
-            self.unanswered.requests.pop(str(request.get("msg_id")), None)
-
-    def write(self, data: bytes) -> None:
-        """What comes from the pod."""
-        if self.inward is not None:
-            self.inward.feed(data)
-        self.transport.write(data)
-
-    def insert(self, data: bytes) -> None:
-        """Whole messages of our own; dropped where the kernel's last one is not complete."""
-        if self.inward is not None and self.inward.between:
-            self.write(data)
-
-    def pause_reading(self) -> None:
-        self.transport.pause_reading()
-
-    def resume_reading(self) -> None:
-        self.transport.resume_reading()
-
-    def is_closing(self) -> bool:
-        return self.transport.is_closing()
-
-    def pause_writing(self) -> None:
-        if self._stream is not None:
-            self._stream.pause_reading()
-
-    def resume_writing(self) -> None:
-        if self._stream is not None:
-            self._stream.resume_reading()
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        if not self.over.done():
-            self.over.set_result(None)
+LISTENERS_SECONDS = 2.0
+GREETED_SECONDS = 0.05
+"""How long a kernel gets to greet a new subscriber, as ipykernel 7 does, or to publish anything at all."""
+LOOK_SECONDS = 0.01
+LEFT_SECONDS = 5.0
 
 
 class Relay:
@@ -158,13 +56,12 @@ class Relay:
         self._ports: dict[str, int] = {}
         self._dialer: Dialer | None = None
         self._changed = asyncio.Event()
-        self._tasks: dict[str, set[asyncio.Task[None]]] = {channel: set() for channel in CHANNELS}
-        self._joined: dict[asyncio.Task[None], tuple[str, _LocalSide]] = {}
-        self._verdict = asyncio.Event()
-        self._ahead: Obituary | None = None
-        self._told_at = float("-inf")
-        self._leaving: set[asyncio.Task[None]] = set()
-        self._missing = dict.fromkeys(AWAITED, 0)
+        self._sides: dict[asyncio.Task[None], RawSide] = {}
+        self._dials: set[asyncio.Task[TLSStream]] = set()
+        self._left: list[KeptSide] = []
+        self._away = 0  # listeners of encrypted messages that will come back
+        self._credentials: PodCredentials | None = None
+        self.words = LastWords(kernel_id, self._kept)
         self.refused = 0
 
     async def open(self) -> None:
@@ -226,46 +123,57 @@ class Relay:
             )
 
     def retarget(self, target: Target, credentials: PodCredentials) -> None:
-        """Point the endpoints at another pod; whatever is open is cut. The same pod again changes nothing."""
+        """Join the endpoints to another pod; the same target again changes nothing."""
         self._refuse_plain_tcp(credentials)
         current = self._dialer
         if current is not None and current.target.pod_uid == target.pod_uid and current.target is target:
             return
+        if self._credentials is not None and self._credentials.key != credentials.key:
+            self.words.left(LOST)  # signed as their clients still expect it
+            for side in [one for channel in KEPT for one in self._kept(channel)]:
+                side.new_keys(self._credentials)
+        self._credentials = credentials
+        self.words.use(credentials)
         self._dialer = Dialer(target, credentials)
-        self.cut()
+        self.part()
         self._changed.set()
 
-    def detach(self) -> None:
-        """Forget the target: connections are cut, new ones wait for the next `retarget`."""
+    def detach(self, why: Obituary) -> bool:
+        """Leave the pod: connections wait for the next `retarget`; whether somebody waited for its kernel."""
+        self._leave_pod()
+        return self.words.left(why)
+
+    def _leave_pod(self) -> None:
         self._dialer = None
         self._changed.clear()
-        self.cut()
+        self.part()
 
-    def cut(self) -> None:
-        """Close every open connection; ZMQ connects again by itself."""
-        self._cancel([task for tasks in self._tasks.values() for task in tasks])
+    def part(self) -> None:
+        """Leave the kernel; where there is a target, its kernel is joined again."""
+        for dial in self._dials:
+            dial.cancel()
+        for side in self._sides.values():
+            side.leave_kernel()
 
-    def cut_joined(self) -> None:
-        """Close the connections to a kernel that is dead; those that wait for the next one stay."""
-        self._cancel(list(self._joined))
-
-    def _cancel(self, tasks: list[asyncio.Task[None]]) -> None:
-        for task in tasks:
-            task.cancel()
-            self._leaving.add(task)
-            task.add_done_callback(self._leaving.discard)
+    def end(self, why: Obituary) -> bool:
+        """The last kernel of these endpoints is gone; whether somebody waited for it."""
+        self._leave_pod()
+        return self.words.over(why)
 
     @property
     def open_connections(self) -> int:
-        return sum(len(tasks) for tasks in self._tasks.values())
+        return len(self._sides)
 
     async def close(self) -> None:
         """Remove the endpoints."""
         for server in self._servers:
             server.close()
-        tasks = [task for tasks in self._tasks.values() for task in tasks]
-        self.cut()
+        tasks = list(self._sides)
+        for task in tasks:
+            task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
+        for side in self._left:
+            side.transport.abort()
         self._servers.clear()
         self.discard()
 
@@ -276,192 +184,136 @@ class Relay:
 
     # --- connections ----------------------------------------------------------------------------------------
 
-    def _local(self, channel: str) -> _LocalSide:
-        return _LocalSide(channel, lambda side: self._accept(channel, side))
+    def _kept(self, channel: str) -> list[KeptSide]:
+        sides = dict.fromkeys([*self._left, *self._sides.values()])  # one that is just being left is in both
+        return [side for side in sides if side.channel == channel and isinstance(side, KeptSide)]
 
-    def _accept(self, channel: str, local: _LocalSide) -> None:
-        tasks = self._tasks[channel]
-        if len(tasks) >= CONNECTIONS_PER_CHANNEL:
+    def _local(self, channel: str) -> RawSide:
+        encrypted = self._credentials is not None and bool(self._credentials.curve)
+        if channel in KEPT and not encrypted:
+            return KeptSide(channel, self._accept, self.words)
+        return RawSide(channel, self._accept)
+
+    def _accept(self, side: RawSide) -> None:
+        if sum(one.channel == side.channel for one in self._sides.values()) >= CONNECTIONS_PER_CHANNEL:
             self.refused += 1
-            local.transport.abort()
+            side.transport.abort()
             return
-        task = asyncio.ensure_future(self._serve(channel, local))
-        tasks.add(task)
-        task.add_done_callback(tasks.discard)
+        task = asyncio.ensure_future(self._serve(side))
+        self._sides[task] = side
+        task.add_done_callback(self._sides.pop)
+        side.over.add_done_callback(lambda _: task.cancel())
 
-    async def _serve(self, channel: str, local: _LocalSide) -> None:
-        task = asyncio.current_task()
-        assert task is not None
+    async def _serve(self, side: RawSide) -> None:
+        """Join a client's connection to one kernel after another until it is over."""
         try:
-            stream = await self._dial(channel, local)
-            if stream is None:
-                return
-            self._missing[channel] = max(0, self._missing.get(channel, 0) - 1)
-            self._joined[task] = (channel, local)
-            try:
-                local.join(stream)
-                await asyncio.wait([local.over, stream.over], return_when=asyncio.FIRST_COMPLETED)
-                if channel in TOLD and not local.over.done():
-                    await self._stay(channel, local)
-            finally:
-                if channel in AWAITED and not local.over.done():
-                    self._missing[channel] += 1  # the pod's side went; the client will come back
-                stream.close()
-        except (asyncio.CancelledError, OSError):
-            pass  # cut on purpose, or lost on the way
-        finally:
-            self._joined.pop(task, None)
-            local.transport.close()
-
-    async def _stay(self, channel: str, local: _LocalSide) -> None:
-        """The pod's side broke while somebody waits for an answer: until it is told why, or the kernel is back."""
-        self._verdict.clear()
-        if self._ahead is not None:
-            self.announce(self._ahead, broken=True)
-        if not self.waiting:
-            return
-        back = asyncio.ensure_future(self._reachable(channel))
-        told = asyncio.ensure_future(self._told())
-        try:
-            await asyncio.wait(
-                {local.over, back, told}, timeout=VERDICT_SECONDS, return_when=asyncio.FIRST_COMPLETED
-            )
-            self._tell([(side, one) for side in self._sides("shell") for one in side.not_sent], NOT_RUN)
-        finally:
-            back.cancel()
-            told.cancel()
-            await asyncio.gather(back, told, return_exceptions=True)
-
-    async def _told(self) -> None:
-        await self._verdict.wait()
-
-    async def _reachable(self, channel: str) -> None:
-        """Return once the kernel can be connected to again, for all that stay."""
-        while True:
-            await asyncio.sleep(FIRST_PAUSE)
-            try:
-                if self._dialer is not None:
-                    (await self._dialer.open(channel)).close()
-                    self._verdict.set()
+            await side.open
+            if isinstance(side, KeptSide):
+                await self._inherit(side)
+            while True:
+                stream = await self._join(side)
+                try:
+                    await asyncio.wait({stream.over})
+                finally:
+                    stream.close()
+                if not self._part(side):
                     return
-            except DRAError:
-                await asyncio.sleep(LISTENERS_SECONDS)
+        except asyncio.CancelledError:
+            side.transport.close()  # the client left, or the endpoints are removed
 
-    # --- what the kernel cannot say any more ------------------------------------------------------------------
+    def _part(self, side: RawSide) -> bool:
+        """The kernel's end of a connection is over; whether the client's stays."""
+        stays = side.part()
+        if isinstance(side, KeptSide):
+            self.words.parted(side)
+            if not stays:
+                self._left.append(side)
+                asyncio.get_running_loop().call_later(LEFT_SECONDS, self._forget, side)
+        elif side.channel in LISTENERS:
+            self._away += 1
+        return stays
 
-    def _sides(self, channel: str) -> list[_LocalSide]:
-        return [side for name, side in self._joined.values() if name == channel]
+    def _forget(self, side: KeptSide) -> None:
+        if side in self._left:
+            self._left.remove(side)
 
-    def _waiting(self, *, broken: bool = False) -> list[tuple[_LocalSide, Header]]:
-        """Execute requests without an answer, each with its connection; ``broken``: of those to a dead kernel."""
-        return [
-            (side, request)
-            for side in self._sides("shell")
-            if side.unanswered is not None and (side.broken or not broken)
-            for request in side.unanswered.requests.values()
-        ]
+    async def _inherit(self, side: KeptSide) -> None:
+        """Where a connection of this client was left, this one takes its place."""
+        for left in self._left:
+            if (left.channel, left.hello) == (side.channel, side.hello):
+                self._left.remove(left)
+                await left.over
+                side.inherit(left)
+                return
 
-    @property
-    def waiting(self) -> bool:
-        """Whether a client waits for the answer to an execute request."""
-        return bool(self._waiting())
-
-    def announce(self, why: Obituary, *, broken: bool = False) -> bool:
-        """Tell every client that waits for an answer why none will come; whether there was one.
-
-        Args:
-            broken: only those whose connection broke, or breaks in a moment, since the news may come before: the pod,
-                and perhaps the next kernel, goes on.
-        """
-        loop = asyncio.get_running_loop()
-        if broken and self._ahead is not why:
-            self._ahead = why
-            loop.call_later(AHEAD_SECONDS, self._late, why)
-        if self._writer() is None:
-            return False
-        waiting = self._waiting(broken=broken)
-        self._tell(waiting, why)
-        self._verdict.set()
-        if waiting:
-            self._told_at = loop.time()
-        return bool(waiting)
-
-    def _tell(self, waiting: list[tuple[_LocalSide, Header]], why: Obituary) -> None:
-        writer = self._writer()
-        if writer is None:
-            return
-        for side, request in waiting:
-            for listener in self._sides("iopub"):
-                listener.insert(writer.published(request, why))
-            side.insert(writer.replied(request, why))
-            side.forget(request)
-
-    def _late(self, why: Obituary) -> None:
-        if self._ahead is why:
-            self._ahead = None
-
-    @property
-    def telling(self) -> bool:
-        """Whether clients were told of an end a moment ago, or will be in a moment."""
-        recent = asyncio.get_running_loop().time() - self._told_at < TOLD_SECONDS
-        return recent or (self._ahead is not None and self.waiting)
-
-    def remark(self, text: str) -> None:
-        """Words in the output of every cell that runs."""
-        writer = self._writer()
-        if writer is None:
-            return
-        for _, request in self._waiting():
-            for listener in self._sides("iopub"):
-                listener.insert(writer.said(request, text))
-
-    def _writer(self) -> Writer | None:
-        """None where the messages are encrypted between client and kernel."""
-        if self._dialer is None or self._dialer.credentials.curve:
-            return None
-        return Writer(self._dialer.credentials, self.kernel_id)
-
-    async def _dial(self, channel: str, local: _LocalSide) -> TLSStream | None:
-        """Connect to the current pod, patiently: the local side stays connected meanwhile."""
+    async def _join(self, side: RawSide) -> TLSStream:
+        """Connect to the current pod, patiently."""
         pause = FIRST_PAUSE
-        while not local.over.done():
+        while True:
             await self._changed.wait()
             dialer = self._dialer
-            if dialer is None:
-                continue
-            try:
-                stream = await dialer.open(channel)
-            except DRAError:
+            stream = None if dialer is None else await self._dial(dialer, side)
+            if dialer is None or stream is None:
                 await asyncio.sleep(pause)
                 pause = min(pause * 2, LONGEST_PAUSE)
                 continue
-            if channel == "shell":
-                await self._listeners()
+            kernel = (dialer.target.pod_uid, stream.starts)
+            try:
+                side.join(stream, kernel, dialer.credentials)
+            except OSError:
+                stream.close()
+                continue
+            if not isinstance(side, KeptSide) and side.channel in LISTENERS:
+                self._away = max(0, self._away - 1)
             return stream
-        return None
+
+    async def _dial(self, dialer: Dialer, side: RawSide) -> TLSStream | None:
+        """A stream to this pod; None where it does not answer, or is not the target any more."""
+        dial = asyncio.ensure_future(self._connect(dialer, side))
+        self._dials.add(dial)
+        try:
+            await asyncio.wait({dial})
+            return None if dial.cancelled() else dial.result()
+        except DRAError:
+            return None
+        finally:
+            self._dials.discard(dial)
+            dial.cancel()
+
+    async def _connect(self, dialer: Dialer, side: RawSide) -> TLSStream:
+        stream = await dialer.open(side.channel)
+        try:
+            if side.channel == "shell":
+                await self._listeners()
+        except BaseException:
+            stream.close()
+            raise
+        return stream
+
+    # --- order of the channels ------------------------------------------------------------------------------
 
     async def _listeners(self) -> None:
-        if any(self._missing.get(channel) for channel in LISTENERS):
-            await self._back(LISTENERS)
-            await asyncio.sleep(SETTLE_SECONDS)
+        """Until what a kernel publishes or asks reaches those who were joined to the one before."""
+        if not await self._soon(
+            lambda: not self._away and all(one.joined for one in self._back()), LISTENERS_SECONDS
+        ):
+            self._away = 0  # they do not come back
+        await self._soon(
+            lambda: all(one.heard for one in self._back() if one.channel == "iopub"), GREETED_SECONDS
+        )
 
-    async def settled(self) -> None:
-        """Wait until clients that were cut are connected again; at most a second, they may have left.
+    def _back(self) -> list[KeptSide]:
+        """Listeners of the kernel before."""
+        return [side for channel in LISTENERS for side in self._kept(channel) if side.returns]
 
-        For the end of a restart: what a client sends before it noticed the cut is lost, as with any kernel.
-        """
-        if self._leaving:
-            await asyncio.wait(self._leaving, timeout=LISTENERS_SECONDS)  # only then is it known who was cut
-        if any(self._missing.get(channel) for channel in AWAITED):
-            await self._back(AWAITED)
-
-    async def _back(self, channels: tuple[str, ...]) -> None:
-        deadline = asyncio.get_running_loop().time() + LISTENERS_SECONDS
-        while any(self._missing.get(channel) for channel in channels):
-            if asyncio.get_running_loop().time() > deadline:
-                self._missing.update(dict.fromkeys(channels, 0))
-                return
-            await asyncio.sleep(0.01)
+    async def _soon(self, condition: Callable[[], bool], seconds: float) -> bool:
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + seconds
+        while not condition():
+            if loop.time() > deadline:
+                return False
+            await asyncio.sleep(LOOK_SECONDS)
+        return True
 
 
 def endpoints(info: Mapping[str, Any]) -> list[str]:

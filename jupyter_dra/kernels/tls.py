@@ -53,6 +53,8 @@ class TLSStream(asyncio.Protocol):
         self._error: Exception | None = None
         self._sink: Sink | None = None
         self._held = False
+        self.starts: int | None = None
+        """Of a kernel channel: the number of the kernel in its pod; None where podside does not say."""
         self.over: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._feeding: asyncio.Task[None] | None = None
         try:
@@ -243,7 +245,7 @@ class Dialer:
                 ) from error
             except (OSError, TimeoutError, ValueError) as error:
                 raise ClusterError("The kernel pod does not answer.", code="unreachable") from error
-            _check_hello(line)
+            stream.starts = _check_hello(line)
             done = True
             return stream
         finally:
@@ -251,7 +253,8 @@ class Dialer:
                 stream.close()
 
 
-def _check_hello(line: bytes) -> None:
+def _check_hello(line: bytes) -> int | None:
+    """The number of the kernel that the channel leads to, where podside says it; raises ClusterError."""
     if not line:
         raise ClusterError("The kernel pod closed the connection.", code="unreachable")
     try:
@@ -265,3 +268,5 @@ def _check_hello(line: bytes) -> None:
         raise ClusterError(
             message[:500] or "The kernel pod refused the connection.", code=code or "unreachable"
         )
+    starts = reply.get("starts")
+    return starts if isinstance(starts, int) else None

@@ -1,19 +1,51 @@
-"""The messages inside a ZMTP 3 byte stream (rfc.zeromq.org/spec/23), followed without holding them up."""
+"""ZMTP 3.0 with the NULL mechanism (rfc.zeromq.org/spec/23): its opening, and the messages of a stream as it passes."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-GREETING = 64
 MORE, LONG, COMMAND = 1, 2, 4
 KEPT_FRAME = 64 * 1024
 KEPT_FRAMES = 16
+LARGEST_OPENING = 4096
+
+GREETING = b"\xff" + bytes(8) + b"\x7f\x03\x00" + b"NULL".ljust(20, b"\0") + bytes(32)
 
 Tell = Callable[[list[bytes]], None]
 
 
+def ready(socket_type: bytes) -> bytes:
+    """The command that ends the opening of a socket of this type without an identity."""
+    body = b"\x05READY\x0bSocket-Type" + len(socket_type).to_bytes(4, "big") + socket_type
+    return bytes([COMMAND, len(body)]) + body
+
+
+class Opening:
+    """What a peer says before its first message: a greeting, then one command (READY, where all is well)."""
+
+    def __init__(self) -> None:
+        self._heard = bytearray()
+        self.command: bytes | None = None
+        """The command as it stands on the wire; None until it is there."""
+
+    def feed(self, data: bytes) -> bytes:
+        """Take bytes of the peer; returns those that come after the opening. Raises ValueError where it is none."""
+        self._heard += data
+        at = len(GREETING)
+        if len(self._heard) < at + 2:
+            return b""
+        size = 9 if self._heard[at] & LONG else 2
+        end = at + size + int.from_bytes(self._heard[at + 1 : at + size], "big")
+        if end > LARGEST_OPENING:
+            raise ValueError("no opening is as long as that")
+        if len(self._heard) < max(end, at + size):
+            return b""
+        self.command = bytes(self._heard[at:end])
+        return bytes(self._heard[end:])
+
+
 class Messages:
-    """Follows one direction of a connection.
+    """Follows one direction of a connection from its opening on, without holding it up.
 
     Args:
         tell: called with the frames of every message that is complete; a frame larger than `KEPT_FRAME` comes empty,
@@ -22,12 +54,14 @@ class Messages:
 
     def __init__(self, tell: Tell | None = None) -> None:
         self._tell = tell
-        self._skip = GREETING  # bytes until what is under way is over
-        self._flags = COMMAND
+        self._skip = 0  # bytes until the frame that is under way is over
+        self._flags = 0
         self._head = b""  # of the next frame, as far as it is there
         self._kept: bytearray | None = None
         self._frames: list[bytes] = []
         self._inside = False
+        self.first_border: int | None = None
+        """Where in the bytes fed last the first message ended; None where none did."""
 
     @property
     def between(self) -> bool:
@@ -35,7 +69,9 @@ class Messages:
         return not (self._skip or self._head or self._inside)
 
     def feed(self, data: bytes) -> None:
-        if self._head:
+        self.first_border = None
+        before = len(self._head)
+        if before:
             data, self._head = self._head + data, b""
         at, end = 0, len(data)
         while at < end:
@@ -45,37 +81,40 @@ class Messages:
                     self._kept += data[at : at + step]
                 at += step
                 self._skip -= step
-                if not self._skip:
-                    self._frame_over()
+                if not self._skip and self._frame_over() and self.first_border is None:
+                    self.first_border = at - before
                 continue
             flags = data[at]
             size = 9 if flags & LONG else 2
             if end - at < size:
                 self._head = data[at:]
                 return
-            self._begin(flags, int.from_bytes(data[at + 1 : at + size], "big"))
+            over = self._begin(flags, int.from_bytes(data[at + 1 : at + size], "big"))
             at += size
+            if over and self.first_border is None:
+                self.first_border = at - before
 
-    def _begin(self, flags: int, length: int) -> None:
+    def _begin(self, flags: int, length: int) -> bool:
         self._flags, self._skip = flags, length
         if not flags & COMMAND:
             self._inside = True
             wanted = self._tell is not None and len(self._frames) < KEPT_FRAMES
             self._kept = bytearray() if wanted and length <= KEPT_FRAME else None
-        if not length:
-            self._frame_over()
+        return self._frame_over() if not length else False
 
-    def _frame_over(self) -> None:
+    def _frame_over(self) -> bool:
+        """Whether a message ended with it."""
         if self._flags & COMMAND:
-            return
+            return False
         if self._tell is not None and len(self._frames) < KEPT_FRAMES:
             self._frames.append(bytes(self._kept or b""))
         self._kept = None
         if self._flags & MORE:
-            return
+            return False
         frames, self._frames, self._inside = self._frames, [], False
         if self._tell is not None:
             self._tell(frames)
+        return True
 
 
 def encode(frames: Iterable[bytes]) -> bytes:
@@ -90,3 +129,23 @@ def encode(frames: Iterable[bytes]) -> bytes:
             wire += bytes([more, len(body)])
         wire += body
     return bytes(wire)
+
+
+def split(wire: bytes) -> tuple[list[list[bytes]], bytes]:
+    """The whole messages at the beginning, and what is left of one that is not complete; commands are passed over."""
+    messages: list[list[bytes]] = []
+    frames: list[bytes] = []
+    at = done = 0
+    while at + 2 <= len(wire):
+        flags = wire[at]
+        size = 9 if flags & LONG else 2
+        begin = at + size
+        at = begin + int.from_bytes(wire[at + 1 : begin], "big")
+        if begin > len(wire) or at > len(wire):
+            break
+        if not flags & COMMAND:
+            frames.append(wire[begin:at])
+        if not flags & (COMMAND | MORE):
+            messages.append(frames)
+            frames, done = [], at
+    return messages, wire[done:]

@@ -102,9 +102,7 @@ def main() -> None:
         )
 
         def restart() -> None:
-            background.loop.call_soon_threadsafe(relay.cut_joined)
             background.call(control.restart())
-            background.call(relay.settled())
             client.execute("1", reply=True, timeout=30)
 
         def restart_local() -> None:

@@ -22,9 +22,11 @@ from jupyter_client.blocking.client import BlockingKernelClient
 
 from jupyter_dra.errors import ClusterError, ConflictError, RefusedError
 from jupyter_dra.kernels.control import PodControl
+from jupyter_dra.kernels.last_words import LOST, TORN
 from jupyter_dra.kernels.relay import Relay
 from jupyter_dra.kernels.runtime import KernelPods
 from jupyter_dra.kernels.tls import Dialer
+from jupyter_dra.kernels.unanswered import told_by_us
 from jupyter_dra.sessions.loop import BackgroundLoop
 
 from .conftest import LocalPod, Pods, alive, eventually
@@ -102,7 +104,9 @@ def test_a_cell_runs_asks_for_input_and_can_be_interrupted(pods: Pods, backgroun
     with client_of(background, pod) as (client, _relay):
         assert run(client, "x = 42; print(x)") == "42\n"
         assert run(client, "print('hello', input('name? '))", answer="Ada") == "hello Ada\n"
-        client.execute("import time; print('in', flush=True)\nfor i in range(3000): time.sleep(0.01)")
+        # What comes right behind a failed cell is aborted, unless the cell says that it may run.
+        code = "import time; print('in', flush=True)\nfor i in range(3000): time.sleep(0.01)"
+        client.execute(code, stop_on_error=False)
         while client.get_iopub_msg(timeout=10)["msg_type"] != "stream":
             continue
         began = time.monotonic()
@@ -121,9 +125,7 @@ def test_restart_in_place_keeps_addresses_and_the_client_recovers(
         before = relay.connection_info()
         run(client, "x = 1")
         began = time.monotonic()
-        background.loop.call_soon_threadsafe(relay.cut)
         assert background.call(control.restart())["starts"] == 2
-        background.call(relay.settled())
         assert run(client, "print(input('name? '))", answer="again") == "again\n"
         assert time.monotonic() - began < 4  # the bar is 1 s on a quiet machine
         assert run(client, "x") == "NameError"
@@ -138,7 +140,7 @@ def test_a_killed_kernel_is_reported_with_its_signal_and_started_again_within_th
 ) -> None:
     pod = pods.start()
     control = connect(background, pod)
-    with client_of(background, pod) as (client, relay):
+    with client_of(background, pod) as (client, _relay):
         for attempt in range(4):
             client.execute("import os; os.kill(os.getpid(), 9)")
             death = events_of(background, control, "died")
@@ -151,13 +153,9 @@ def test_a_killed_kernel_is_reported_with_its_signal_and_started_again_within_th
                     background.call(control.start(auto=True))
                 assert caught.value.code == "restart-limit"
             else:
-                background.loop.call_soon_threadsafe(relay.cut)
                 background.call(control.start(auto=True))
-                background.call(relay.settled())
                 assert run(client, "print(1)") == "1\n"
-        background.loop.call_soon_threadsafe(relay.cut)
         background.call(control.start())  # by hand: always
-        background.call(relay.settled())
         assert run(client, "print(2)") == "2\n"
 
 
@@ -181,7 +179,7 @@ def test_what_a_dead_kernel_is_asked_is_answered_where_it_did_not_run(
         eventually(lambda: "autorestart" in pod.log())
         reply = client.execute_interactive("print('early')", timeout=15, output_hook=lambda message: None)
         if reply["content"]["status"] == "error":
-            assert "Run the cell again." in reply["content"]["evalue"]
+            assert told_by_us(reply["content"]) in (LOST, TORN)
 
 
 def test_large_output_arrives_whole(pods: Pods, background: BackgroundLoop) -> None:
@@ -432,10 +430,9 @@ def test_a_lost_pod_fails_every_request_in_words(pods: Pods, background: Backgro
 def test_messages_sent_while_the_kernel_starts_are_not_lost(pods: Pods, background: BackgroundLoop) -> None:
     pod = pods.start()
     control = connect(background, pod)
-    with client_of(background, pod) as (client, relay):
+    with client_of(background, pod) as (client, _relay):
         run(client, "x = 1")
         background.call(control.kill())
-        eventually(lambda: relay.open_connections == 5 and not relay._joined)  # they came back and wait
         number = client.execute("print('kept')")
         background.call(control.start())
         while True:

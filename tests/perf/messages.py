@@ -167,13 +167,8 @@ def planning(
 def _restarts(table: Table, bare: BareKernel, control: Any, service: Sessions, channels: Channels) -> None:
     """From asking for a restart in place to the first answer."""
 
-    async def in_place() -> None:
-        channels.relay.cut_joined()
-        await control.restart()
-        await channels.relay.settled()
-
     def ours() -> None:
-        service.loop.call(in_place(), 60)
+        service.loop.call(control.restart(), 60)
         first_result(channels.client)
 
     def plain() -> None:
