@@ -335,3 +335,21 @@ def test_a_pipe_that_has_no_dots_and_arrows_gets_escapes_instead_of_a_fault(tmp_
     assert done.returncode == 6, done.stderr
     assert "Cannot be sure \\xb7 0 devices" in done.stdout
     assert done.stderr == ""
+
+
+def test_a_claim_whose_cluster_does_not_answer_is_made_without_it_and_says_so(
+    dra: Command, tmp_path: Path
+) -> None:
+    config = {
+        "clusters": [{"name": "c", "cluster": {"server": "https://127.0.0.1:1"}}],
+        "users": [{"name": "u", "user": {"token": "x"}}],
+        "contexts": [{"name": "c", "context": {"cluster": "c", "user": "u"}}],
+        "current-context": "c",
+    }
+    path = tmp_path / "kubeconfig"
+    path.write_text(json.dumps(config))
+    said = dra("claim", "--tier", "pair", "--kubeconfig", str(path), "-o", "json")
+    assert said.status == 0
+    assert said.json["spec"]["devices"]["requests"][0]["exactly"] == {"deviceClassName": "pair"}
+    assert said.err.startswith("The claim was made without the cluster: ")
+    assert dra("claim", "--kubeconfig", str(path)).status == 8, "any GPU: its tiers stand in the cluster only"

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from typing import TYPE_CHECKING, Any
 
 from ...claims.arguments import add_requirement_arguments, requirement_from_arguments
 from ...errors import ClusterError
 from .. import exits
 from ..options import add_cluster, add_output
-from ..output import show
+from ..output import clean, show, write
 
 if TYPE_CHECKING:
     from ...claims import Requirement
@@ -40,9 +41,11 @@ def _claim(arguments: argparse.Namespace, requirement: Requirement) -> dict[str,
         try:
             with open_surroundings(arguments) as around:
                 return around.claim_for(requirement, template=arguments.template)
-        except ClusterError:
+        except ClusterError as error:
             if _leaves_tiers_open(requirement):
                 raise
+            if error.code != "no-cluster":
+                write(f"The claim was made without the cluster: {clean(error.message)}", sys.stderr)
     build = build_template if arguments.template else build_claim
     return build(requirement, name=requirement.name or "claim")
 
