@@ -8,7 +8,7 @@ import json
 import threading
 import time
 import urllib.error
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -101,6 +101,12 @@ class Person:
 
     def wait(self, session_id: str, *states: str, seconds: float = 60) -> dict[str, Any] | None:
         """The session once it is in one of these states or ended; None when it is gone or time is over."""
+        return self.until(session_id, lambda record: record["state"] in states, seconds=seconds)
+
+    def until(
+        self, session_id: str, condition: Callable[[dict[str, Any]], bool], *, seconds: float = 60
+    ) -> dict[str, Any] | None:
+        """The session once a condition holds or it ended; None when it is gone or time is over."""
         end, missing = time.monotonic() + seconds, 0
         while time.monotonic() < end:
             record = self.session(session_id)
@@ -108,7 +114,7 @@ class Person:
             missing = missing + 1 if record is None else 0
             if missing > 20:
                 return None
-            if record is not None and record["state"] in (*states, "ended"):
+            if record is not None and (record["state"] == "ended" or condition(record)):
                 return record
             time.sleep(0.1)  # between looks, as a page without events does
         return None

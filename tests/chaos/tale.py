@@ -185,16 +185,27 @@ def _words(pid: int) -> list[str]:
         return []
 
 
-def _delete(kind: str, suffix: str) -> Any:
-    def deed(tale: Tale, person: Person, session_id: str) -> None:
-        if not _ready(person, session_id):
-            return
-        group = "/apis/resource.k8s.io/v1" if kind == "resourceclaims" else "/api/v1"
-        path = f"{group}/namespaces/chaos-{person.name}/{kind}/{session_id}{suffix}"
-        person.cluster.ask("DELETE", path)
-        person.wait(session_id, "ended", seconds=30)
+def _delete_pod(tale: Tale, person: Person, session_id: str) -> None:
+    """The kernel goes on in another pod."""
+    if not _ready(person, session_id):
+        return
+    person.cluster.ask("DELETE", f"/api/v1/namespaces/chaos-{person.name}/pods/{session_id}-0")
 
-    return deed
+    def works_again(record: dict[str, Any]) -> bool:
+        (kernel,) = record["kernels"]
+        return kernel["pod"] != f"{session_id}-0" and kernel["state"] in ("idle", "busy")
+
+    record = person.until(session_id, works_again, seconds=30)
+    if record is not None and record["state"] != "ended":
+        _stop(tale, person, session_id)
+
+
+def _delete_claim(tale: Tale, person: Person, session_id: str) -> None:
+    if not _ready(person, session_id):
+        return
+    claims = f"/apis/resource.k8s.io/v1/namespaces/chaos-{person.name}/resourceclaims"
+    person.cluster.ask("DELETE", f"{claims}/{session_id}")
+    person.wait(session_id, "ended", seconds=30)
 
 
 def _in_shell(what: str) -> Any:
@@ -224,8 +235,8 @@ _DEEDS = {
     "attach": _attach,
     "kill-kernel": _kill_kernel,
     "kill-podside": _kill_podside,
-    "delete-pod": _delete("pods", "-0"),
-    "delete-claim": _delete("resourceclaims", ""),
+    "delete-pod": _delete_pod,
+    "delete-claim": _delete_claim,
     "shell-stop": _in_shell("stop"),
     "shell-restart": _in_shell("restart"),
     "idle": _end_by_itself,
