@@ -173,6 +173,12 @@ class Inventory:
 
         return with_usual_counts(self, requirement, tuple(admin_tiers))
 
+    def quota_use(self) -> list[dict[str, Any]]:
+        """What visible quotas allow of claims and devices, and what is used; see :mod:`jupyter_dra.planner.quotas`."""
+        from jupyter_dra.planner.quotas import quota_use
+
+        return quota_use(self)
+
     def offer(self, admin_tiers: Iterable[Json] = (), *, namespace: str = "default") -> dict[str, Any]:
         """The tiers and what there is in all; the fields of the contract's TierList."""
         from jupyter_dra.planner.tiers import offer

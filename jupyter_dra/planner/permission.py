@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from jupyter_dra.claims import labels
-from jupyter_dra.errors import QuantityError
-from jupyter_dra.model import Quantity, ResourceClaim
+from jupyter_dra.model import ResourceClaim
+from jupyter_dra.planner.quotas import CLAIMS, DEVICES, amount
 
 if TYPE_CHECKING:
     from jupyter_dra.planner.inventory import Inventory
@@ -16,8 +16,6 @@ __all__ = ["Launch", "charges", "class_refusal", "refusal", "refusal_words"]
 
 Json = Mapping[str, Any]
 Launch = dict[str, Any]
-_COUNT = "count/resourceclaims.resource.k8s.io"
-_DEVICES = ".deviceclass.resource.k8s.io/devices"
 # The quota evaluator charges an All request with the most devices a claim may get.
 _ALL_CHARGE = 32
 
@@ -29,16 +27,16 @@ def charges(claims: Sequence[ResourceClaim]) -> dict[str, int]:
     """
     total: dict[str, int] = {}
     if claims:
-        total[_COUNT] = len(claims)
+        total[CLAIMS] = len(claims)
     for claim in claims:
         for request in claim.spec.requests:
             most: dict[str, int] = {}
             for _, body in request.bodies():
-                amount = _ALL_CHARGE if body.allocation_mode == "All" else body.count
+                number = _ALL_CHARGE if body.allocation_mode == "All" else body.count
                 name = body.device_class_name
-                most[name] = max(most.get(name, 0), amount)
-            for name, amount in most.items():
-                total[name + _DEVICES] = total.get(name + _DEVICES, 0) + amount
+                most[name] = max(most.get(name, 0), number)
+            for name, number in most.items():
+                total[name + DEVICES] = total.get(name + DEVICES, 0) + number
     return total
 
 
@@ -65,12 +63,12 @@ def refusal(
     if policy and policy.get("allowed") is False:
         params = {"message": policy.get("message"), "nearest": None, **(policy.get("params") or {})}
         return _no(str(policy.get("code") or "policy"), params)
-    for name in (key.removesuffix(_DEVICES) for key in charged if key.endswith(_DEVICES)):
+    for name in (key.removesuffix(DEVICES) for key in charged if key.endswith(DEVICES)):
         if not _in_group(inventory, name):
             groups = sorted(_groups_of(inventory, name))
             message = f"Only group {' or '.join(groups)} may use {name}."
             return _no("policy", {"message": message, "tier": name, "groups": groups, "nearest": None})
-    asked = sum(amount for name, amount in charged.items() if name.endswith(_DEVICES))
+    asked = sum(number for name, number in charged.items() if name.endswith(DEVICES))
     devices = limits.get("devices") or {}
     if devices.get("limit") is not None and int(devices.get("held") or 0) + asked > int(devices["limit"]):
         return _no(
@@ -116,7 +114,7 @@ def class_refusal(inventory: Inventory, name: str, namespace: str) -> str | None
     """Why a class is of no use to this user at all: ``quota`` (nothing left), ``group``, or None."""
     if not _in_group(inventory, name):
         return "group"
-    return "quota" if _over_quota(inventory, {name + _DEVICES: 1}, namespace) else None
+    return "quota" if _over_quota(inventory, {name + DEVICES: 1}, namespace) else None
 
 
 def _in_group(inventory: Inventory, name: str) -> bool:
@@ -134,11 +132,11 @@ def _over_quota(inventory: Inventory, charged: Mapping[str, int], namespace: str
     for (where, name), quota in sorted(inventory.quotas.items()):
         if where != namespace:
             continue
-        for resource, amount in charged.items():
+        for resource, asked in charged.items():
             if resource not in quota.hard:
                 continue
-            hard, used = _amount(quota.hard[resource]), _amount(quota.used.get(resource, "0"))
-            if hard is not None and used is not None and used + amount > hard:
+            hard, used = amount(quota.hard[resource]), amount(quota.used.get(resource, "0"))
+            if hard is not None and used is not None and used + asked > hard:
                 return _no(
                     "quota",
                     {
@@ -147,17 +145,10 @@ def _over_quota(inventory: Inventory, charged: Mapping[str, int], namespace: str
                         "resource": resource,
                         "hard": hard,
                         "used": used,
-                        "asked": amount,
+                        "asked": asked,
                     },
                 )
     return None
-
-
-def _amount(text: str) -> int | None:
-    try:
-        return Quantity.parse(text).value
-    except QuantityError:
-        return None
 
 
 def _no(code: str, params: dict[str, Any]) -> Launch:

@@ -108,3 +108,19 @@ def test_a_claim_whose_pod_a_queue_holds_back_waits_for_a_limit_of_that_queue() 
     ]
     withheld = waiting_rows(cluster(*claims, queued, names=False, user="ada"))
     assert withheld[0]["group"] == "limit" and withheld[0]["queue"] is None
+
+
+def quota(name: str, hard: Json, used: Json) -> Json:
+    metadata = {"name": name, "namespace": "team-b"}
+    return {"kind": "ResourceQuota", "metadata": metadata, "spec": {"hard": hard}, "status": {"used": used}}
+
+
+def test_quotas_on_claims_and_devices_are_told_with_what_is_used_fullest_first() -> None:
+    devices = "gpu.deviceclass.resource.k8s.io/devices"
+    hard = {"count/resourceclaims.resource.k8s.io": "10", devices: "8", "pods": "5", "cpu": "much"}
+    inventory = cluster(quota("all", hard, {devices: "8", "pods": "5"}))
+    assert inventory.quota_use() == [
+        {"namespace": "team-b", "quota": "all", "tier": "gpu", "used": 8, "hard": 8},
+        {"namespace": "team-b", "quota": "all", "tier": None, "used": 0, "hard": 10},
+    ]
+    assert cluster().quota_use() == []

@@ -545,6 +545,7 @@ const waits = (user, claim, group, minutes, requirement, reasons) => ({
 
 export const waitingList = {
   kind: 'WaitingList', version: 1, context, visible: { slices: true, claims: 'all' },
+  quotas: [{ namespace: 'team-a', quota: 'gpus', tier: 'high-memory-gpu', used: 8, hard: 8 }],
   waiting: [
     waits('mira', 'ft-large', 'never', 72, { count: 4, product: 'H200', near: [{ tier: 'rdma-nic' }] }, [{ code: 'partner', devices: 40, params: { partner: 'RDMA card', align: 'pcieRoot', label: 'H200', nodes: 40 }, message: '' }]),
     waits('team-c', 'eval-7', 'taken', 26, { product: 'H200' }, [{ code: 'taken', devices: 8, params: { hidden: 8 }, message: '' }]),

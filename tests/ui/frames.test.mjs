@@ -58,7 +58,7 @@ const GROUPS = {
     f1: ['dgx-h100-0', '8 × H100 80 GB · 3 free', 'out of service', 'not visible to you'],
     f6: ['gpu-0 · A100 80 GB · out of service', 'Marked by the driver', 'Not offered unless you accept marked devices.'],
     f7: ['all kinds', 'Held by', 'team-c / eval', 'no pod'],
-    f8: ['6 wait', '2 cannot ever start', '1 taken', '2 limit', 'mira / ft-large', 'Not possible here: no RDMA card on the same PCIe root', 'Waits in the queue team-a']
+    f8: ['6 wait', '2 cannot ever start', '1 taken', '2 limit', 'mira / ft-large', 'Not possible here: no RDMA card on the same PCIe root', 'Waits in the queue team-a', 'Limit of team-a: 8 of 8 High-memory GPU.']
   },
   'loading, empty, forbidden, absent, too old': {
     g1: ['Reading the inventory …'],

@@ -99,7 +99,9 @@ class WaitingHandler(DRAHandler):
             for record in await self.board.sessions.list()
             if record.wait is not None and record.wait.queue and record.claim_name
         }
-        rows = await self.board.ask(lambda inventory: waiting_rows(inventory, queues))
+        rows, quotas = await self.board.ask(
+            lambda inventory: (waiting_rows(inventory, queues), inventory.quota_use())
+        )
         _, visible = await self.board.revision()
         self.send(
             {
@@ -108,6 +110,7 @@ class WaitingHandler(DRAHandler):
                 "context": context,
                 "visible": _seen(visible),
                 "waiting": rows,
+                "quotas": quotas,
             }
         )
 

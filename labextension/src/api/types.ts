@@ -451,6 +451,17 @@ export interface components {
       readonly context: components['schemas']['Context'];
       readonly visible: components['schemas']['Visible'];
       readonly waiting: readonly components['schemas']['Waiting'][];
+      /** @description what quotas count, as far as they may be read; what one refuses is refused at once and does not wait */
+      readonly quotas: readonly components['schemas']['QuotaUse'][];
+    };
+    readonly QuotaUse: {
+      readonly namespace: string;
+      /** @description the name of the ResourceQuota */
+      readonly quota: string;
+      /** @description the class whose devices it counts; null where it counts claims */
+      readonly tier: string | null;
+      readonly used: number;
+      readonly hard: number;
     };
     /** @description a claim without a device; names are null where policy withholds them */
     readonly Waiting: {
@@ -953,6 +964,7 @@ export type CompactDeviceList = components['schemas']['CompactDeviceList'];
 export type Columns = components['schemas']['Columns'];
 export type Column = components['schemas']['Column'];
 export type WaitingList = components['schemas']['WaitingList'];
+export type QuotaUse = components['schemas']['QuotaUse'];
 export type Waiting = components['schemas']['Waiting'];
 export type ContextList = components['schemas']['ContextList'];
 export type Plan = components['schemas']['Plan'];

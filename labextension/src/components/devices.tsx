@@ -11,7 +11,7 @@ import { Canvas } from './canvas';
 import { DeviceList, kindName } from './devicelist';
 import { Legend, Picture } from './picture';
 import { Said, useSpeech } from './speech';
-import { WaitingView, type WaitingOrder, type WaitingRow } from './waiting';
+import { WaitingView, type FullQuota, type WaitingOrder, type WaitingRow } from './waiting';
 
 export type DevicesTab = 'picture' | 'list' | 'waiting';
 
@@ -23,6 +23,7 @@ export interface DevicesProps {
   /** Of all groups. */
   counts: Counts;
   waiting: readonly WaitingRow[] | null;
+  fullQuotas: readonly FullQuota[];
   view: DevicesTab;
   grouping: 'node' | 'kind';
   fits: (device: Device) => boolean;
@@ -169,7 +170,9 @@ export function DevicesView(props: DevicesProps): ReactElement {
           now={now}
         />
       )}
-      {shown === 'waiting' && waiting && <WaitingView rows={waiting} order={order} now={now} onTry={props.onTry} />}
+      {shown === 'waiting' && waiting && (
+        <WaitingView rows={waiting} full={props.fullQuotas} order={order} now={now} onTry={props.onTry} />
+      )}
     </div>
   );
 }

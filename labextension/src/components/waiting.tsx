@@ -20,6 +20,12 @@ export interface WaitingRow {
   readonly requirement: Requirement | null;
 }
 
+/** A quota that refuses more: what it would refuse does not wait, so it is not among the rows. */
+export interface FullQuota {
+  readonly key: string;
+  readonly text: string;
+}
+
 export type WaitingOrder = 'reason' | 'since';
 
 const FEW = 5;
@@ -35,6 +41,7 @@ const ORDER = ['never', 'taken', 'starting', 'limit'];
 
 export function WaitingView(props: {
   rows: readonly WaitingRow[];
+  full: readonly FullQuota[];
   order: WaitingOrder;
   now: number;
   onTry: (requirement: Requirement) => void;
@@ -93,6 +100,11 @@ export function WaitingView(props: {
           );
         })}
       </ul>
+      {props.full.map(quota => (
+        <p key={quota.key} className="dra-Waiting-full">
+          <Icon name="lock" className="dra-mod-warn" /> {quota.text}
+        </p>
+      ))}
       {!all && sorted.length > FEW && (
         <button type="button" className="dra-Link" onClick={() => setAll(true)}>
           {fill(trans.__('Show all {n}'), { n })}

@@ -1,6 +1,6 @@
 /** Messages 9 and 10: what the admin, the team's quota or the tier's groups do not allow. */
 
-import type { Params, Plan } from '../api/types';
+import type { Params, Plan, QuotaUse } from '../api/types';
 import { duration } from './durations';
 import { count, nameList } from './numbers';
 import { number, text, texts } from './params';
@@ -37,6 +37,21 @@ export function limitWords(speech: Speech, plan: Plan): VerdictWords {
       );
   const values = { allowed: count(speech, allowed), held: count(speech, held), names };
   return { head: trans.__('Your limit is reached'), body: sentence(template, values) };
+}
+
+/** A quota that is used up; null where something of it is left. `tierName` names the class whose devices it counts. */
+export function fullQuotaWords(speech: Speech, use: QuotaUse, tierName: (name: string) => string): string | null {
+  const { trans } = speech;
+  if (use.used < use.hard) {
+    return null;
+  }
+  const values = { team: use.namespace, used: count(speech, use.used), hard: count(speech, use.hard) };
+  return use.tier === null
+    ? fill(trans.__('Limit of {team}: {used} of {hard} claims. More is refused at once and does not wait.'), values)
+    : fill(trans.__('Limit of {team}: {used} of {hard} {tier}. More is refused at once and does not wait.'), {
+        ...values,
+        tier: tierName(use.tier)
+      });
 }
 
 /** Message 10. */

@@ -5,8 +5,9 @@ import { useDeferredValue, useMemo, useRef, type ReactElement } from 'react';
 import type { Device, WaitingList } from '../api/types';
 import { Section } from '../components/controls';
 import { DevicesView, ROW_NODES } from '../components/devices';
-import type { WaitingRow } from '../components/waiting';
+import type { FullQuota, WaitingRow } from '../components/waiting';
 import { count } from '../format/numbers';
+import { fullQuotaWords } from '../format/permission';
 import { reasonLine, type Line } from '../format/reasons';
 import { requirementLine } from '../format/requirement';
 import { fill, initial } from '../format/text';
@@ -43,6 +44,14 @@ function waitingWhy(actions: Actions, group: string, queue: string | null): stri
 function waitingLine(actions: Actions, group: string, line: Line): string {
   const why = [line.main, line.sub].filter(Boolean).join(' · ');
   return group === 'never' ? fill(actions.speech.trans.__('Not possible here: {why}'), { why }) : why;
+}
+
+/** Quotas that refuse more now, in words. */
+function fullQuotas(actions: Actions, list: WaitingList | null): FullQuota[] {
+  return (list?.quotas ?? []).flatMap(use => {
+    const text = fullQuotaWords(actions.speech, use, actions.tierName);
+    return text === null ? [] : [{ key: `${use.namespace}/${use.quota}/${use.tier}`, text }];
+  });
 }
 
 /** Who waits, each with the reason line a plan would show. */
@@ -102,6 +111,7 @@ export function DevicesPart({ bench, actions, trans }: Parts): ReactElement {
         groups={groups}
         counts={sums}
         waiting={waiting ? waitingRows(actions, waiting) : null}
+        fullQuotas={fullQuotas(actions, waiting)}
         view={memory.devicesView}
         grouping={grouping}
         fits={fits}

@@ -6,6 +6,7 @@ import type { Device } from '../../src/api/types';
 import { DevicesView, type DevicesProps } from '../../src/components/devices';
 import { SpeechContext } from '../../src/components/speech';
 import type { WaitingRow } from '../../src/components/waiting';
+import { fullQuotaWords } from '../../src/format/permission';
 import { countsOf, sumOf } from '../../src/model/grouping';
 import { inventoryOf } from '../../src/model/inventory';
 import { at, CONTEXT, device as deviceOf, NOW } from '../data/answers';
@@ -21,6 +22,7 @@ function show(change: Partial<DevicesProps> = {}): void {
     groups: [],
     counts: sumOf([]),
     waiting: null,
+    fullQuotas: [],
     view: 'list',
     grouping: 'node',
     fits: () => true,
@@ -82,6 +84,19 @@ test('who waits stands by reason, or longest first', () => {
   expect(names()).toEqual(['mira', 'jon', 'kim']);
   fireEvent.change(screen.getByRole('combobox', { name: 'Order of who waits' }), { target: { value: 'since' } });
   expect(names()).toEqual(['kim', 'jon', 'mira']);
+});
+
+test('a quota that refuses more stands below those who wait: what it refuses never waits', () => {
+  const use = { namespace: 'team-a', quota: 'gpus', tier: 'high-memory-gpu', used: 8, hard: 8 };
+  const tierName = (): string => 'High-memory GPU';
+  expect(fullQuotaWords(ENGLISH, { ...use, used: 7 }, tierName)).toBeNull();
+  expect(fullQuotaWords(ENGLISH, { ...use, tier: null }, tierName)).toContain('8 of 8 claims.');
+  const text = fullQuotaWords(ENGLISH, use, tierName)!;
+  show({ view: 'waiting', waiting: [], fullQuotas: [{ key: 'q', text }] });
+  const shown = screen.getByText(/^Limit of team-a/);
+  expect(shown.textContent).toBe(
+    ' Limit of team-a: 8 of 8 High-memory GPU. More is refused at once and does not wait.'
+  );
 });
 
 test('nodes with a device that fits are counted once each', () => {
