@@ -93,10 +93,15 @@ function nameOf(id: string, news: CardNews): Card['session'] {
   return { id, name, activity: null, state: null, kernel: null };
 }
 
+/** Network cards come with a device and are not counted beside it. */
+function heldDevices({ devices }: Session): number {
+  return Math.max(1, devices.filter(device => device.device_kind !== 'nic').length);
+}
+
 function NoneCard({ card, news, actions }: CardProps): ReactElement {
   const { trans } = useSpeech();
   const [first] = news.held;
-  const n = news.held.length;
+  const n = news.held.reduce((sum, session) => sum + heldDevices(session), 0);
   const names = news.held.map(item => plain(item.name)).join(', ');
   return (
     <section className="dra-Out" aria-label={trans.__('This notebook has no device')}>

@@ -5,7 +5,7 @@ import { useDeferredValue, useMemo, useRef, useState, type ReactElement } from '
 import type { Device } from '../api/types';
 import type { NodeRow } from '../model/inventory';
 import { heldBy, idleWords } from '../format/devices';
-import { duration } from '../format/durations';
+import { clock, duration } from '../format/durations';
 import { withSimulated } from '../format/simulated';
 import type { Speech } from '../format/speech';
 import { Glyph, glyphState } from './glyph';
@@ -54,9 +54,13 @@ function idleOf(device: Device): number {
   return holder?.note === 'no-pod' ? Number.POSITIVE_INFINITY : (holder?.idle_seconds ?? -1);
 }
 
+/** How long it is held; of a mark, when it was made. */
 function sinceWords(speech: Speech, device: Device, now: number): string {
   const since = sinceOf(device);
-  return since ? duration(speech, (now - Date.parse(since)) / 1000) : '';
+  if (!since) {
+    return '';
+  }
+  return device.holders.length ? duration(speech, (now - Date.parse(since)) / 1000) : clock(speech, since, now);
 }
 
 /** Sorts by text or number made once for each device; what is equal stays in order. */

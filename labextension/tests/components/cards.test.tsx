@@ -202,6 +202,13 @@ test('without a device the card offers the one held elsewhere', () => {
   expect(useHere).toHaveBeenCalledWith(BERT);
 });
 
+test('devices held elsewhere are counted as devices, the network cards that come with them are not', () => {
+  const [gpu] = BERT.devices;
+  const pair = { ...BERT, devices: [gpu!, { ...gpu!, device: 'gpu-4' }, { ...gpu!, device_kind: 'nic' as const }] };
+  show(card({ version: 1, card: 'none' }, { news: news(null, { held: [pair] }), actions: actions() }));
+  expect(screen.getByText('You hold 2 devices elsewhere: bert.')).toBeTruthy();
+});
+
 const ASK = {
   version: 1,
   card: 'request',
