@@ -304,6 +304,8 @@ test('in a longer, accented language no English word is left in a card', () => {
   };
   const own = session('7', { usage: BERT.usage, price: BERT.price, kernels: [kernel('k1', '1'), kernel('k2', '2')] });
   const container = show(card(numbered, { news: news(own) }), pseudoSpeech());
+  const asked = show(card({ ...ASK, code: null }, { actions: actions() }), pseudoSpeech());
+  container.append(asked);
   const left = (container.textContent ?? '').replace(/⟦[^⟧]*⟧/g, ' ').match(/[A-Za-z]{3,}/g) ?? [];
   expect(left.filter(word => word !== 'GiB' && word !== 'gpu' && word !== 'architecture')).toEqual([]);
 });
@@ -312,6 +314,8 @@ test('axe finds nothing in cards', async () => {
   const container = show(card(DEVICE, { news: news(BERT) }));
   show(card({ version: 1, card: 'none' }, { news: news(null, { held: [BERT] }) }));
   show(card({ version: 1, card: 'ended', ended: { code: 'crashed' } }));
+  show(card(ASK, { actions: actions() }));
+  show(card({ ...ASK, compact: false, code: null, shell: 'jupyter dra launch' }, { actions: actions() }));
   const rules = { region: { enabled: false }, 'color-contrast': { enabled: false } };
   const result = await axe.run(document.body, { rules });
   expect(container).toBeTruthy();
