@@ -51,6 +51,11 @@ class DRASettings(Configurable):
     launch_timeout = Integer(
         600, min=5, help="Seconds from the reserved device to the running kernel before a launch is given up."
     ).tag(config=True)
+    silence = Integer(
+        30,
+        min=1,
+        help="Seconds a pod may say nothing, frozen or out of reach, before its kernel is shown as unreachable.",
+    ).tag(config=True)
     cpu = Unicode("4", help="CPUs of a kernel pod unless asked otherwise.").tag(config=True)
     host_memory = Unicode("16Gi", help="Memory of a kernel pod unless asked otherwise.").tag(config=True)
     image = Unicode(
@@ -124,6 +129,7 @@ class DRASettings(Configurable):
             "measure_cells": self.measure_cells,
             "wait": self.wait,
             "launch": self.launch_timeout,
+            "silence": self.silence,
             "cpu": self.cpu,
             "host_memory": self.host_memory,
             "image": self.image or None,

@@ -16,20 +16,24 @@ from .tls import Dialer, TLSStream
 
 LINE_LIMIT = 512 * 1024
 QUEUE = 1000
-SILENCE_SECONDS = (
-    30.0  # podside answers a ping every PING_SECONDS: longer silence is a frozen or unreachable pod
-)
+SILENCE_SECONDS = 30.0  # podside answers every ping: longer silence is a frozen or unreachable pod
 PING_SECONDS = 10.0
+PINGS = 3  # at least so many within the silence
 ANSWER_SECONDS = 20.0
 ACTIVITIES = frozenset({"idle", "busy"})
 _FIGURES = ("memory_used_bytes", "memory_total_bytes", "utilisation_percent")
 
 
 class PodControl:
-    """Implements `sessions.ports.Control`; lives on the loop that connected it."""
+    """Implements `sessions.ports.Control`; lives on the loop that connected it.
 
-    def __init__(self, stream: TLSStream) -> None:
+    Args:
+        silence: seconds without a word of podside after which the pod counts as unreachable.
+    """
+
+    def __init__(self, stream: TLSStream, silence: float = SILENCE_SECONDS) -> None:
         self._stream = stream
+        self._silence = silence
         self._numbers = itertools.count(1)
         self._waiting: dict[int, asyncio.Future[Any]] = {}
         self._events: asyncio.Queue[KernelEvent | None] = asyncio.Queue(QUEUE)
@@ -41,10 +45,10 @@ class PodControl:
         self._tasks = [asyncio.ensure_future(self._listen()), asyncio.ensure_future(self._ping())]
 
     @classmethod
-    async def connect(cls, dialer: Dialer) -> PodControl:
+    async def connect(cls, dialer: Dialer, *, silence: float = SILENCE_SECONDS) -> PodControl:
         """Connect and read podside's first state; raises ClusterError."""
         stream = await dialer.open("podside")
-        control = cls(stream)
+        control = cls(stream, silence)
         try:
             await control._request("state")
         except BaseException:
@@ -108,8 +112,8 @@ class PodControl:
 
     async def _ping(self) -> None:
         while self._closed is None:
-            await asyncio.sleep(PING_SECONDS)
-            if time.monotonic() - self._heard > SILENCE_SECONDS:
+            await asyncio.sleep(min(PING_SECONDS, self._silence / PINGS))
+            if time.monotonic() - self._heard > self._silence:
                 self._shut("silent")
             else:
                 self._send(0, "state", {})

@@ -150,11 +150,11 @@ class KernelPods:
         """The credentials of `materials`, from what its Secret holds; raises InputError if incomplete."""
         return PodCredentials.from_secret(private_data, secret_data)
 
-    async def connect(self, target: Target, credentials: object) -> PodControl:
+    async def connect(self, target: Target, credentials: object, *, silence: float) -> PodControl:
         """Connect to podside; raises ClusterError (unreachable, impostor)."""
         if not isinstance(credentials, PodCredentials):
             raise TypeError("credentials come from materials() or credentials()")
-        return await PodControl.connect(Dialer(target, credentials))
+        return await PodControl.connect(Dialer(target, credentials), silence=silence)
 
 
 def pod_files() -> dict[str, bytes]:

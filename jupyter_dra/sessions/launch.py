@@ -360,7 +360,9 @@ async def dial(ctx: Context, session: LiveSession, kernel: LiveKernel, *, until:
         try:
             mode = await ctx.reach.choose(pod, kernel.port)
             kernel.target = ctx.reach.target(pod, kernel.port, lookup, mode)
-            kernel.control = await ctx.runtime.connect(kernel.target, kernel.credentials)
+            kernel.control = await ctx.runtime.connect(
+                kernel.target, kernel.credentials, silence=ctx.policy.silence
+            )
             return
         except NotFoundError:
             raise Failed(reason("pod-deleted")) from None

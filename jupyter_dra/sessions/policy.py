@@ -34,6 +34,7 @@ class SessionPolicy:
         longest_idle: what the idle limit may be raised to; None is without limit.
         measure_cells: measure each cell's memory and device time, not only the whole session's.
         wait: longest wait for a free device. launch: longest time from the device to a connected kernel.
+        silence: how long a pod may say nothing before its kernel counts as unreachable.
         grace: the pod's termination grace period.
         image: kernel image; None takes ``jupyter-dra/kernel:local`` in the local cluster, else `fallback_image`.
         images: patterns of allowed images; None allows what the user types, an empty tuple only ``image``.
@@ -59,6 +60,7 @@ class SessionPolicy:
     measure_cells: bool = False
     wait: int = 2 * HOUR
     launch: int = 600
+    silence: int = 30
     grace: int = 5
     cpu: str = "4"
     host_memory: str = "16Gi"

@@ -157,8 +157,12 @@ class PodRuntime(Protocol):
         """The credentials of `materials`, from what its Secret holds (after a server restart)."""
         ...
 
-    async def connect(self, target: Target, credentials: object) -> Control:
-        """Connect to podside; raises ClusterError when nobody listens yet or the certificate is not the pod's."""
+    async def connect(self, target: Target, credentials: object, *, silence: float) -> Control:
+        """Connect to podside; raises ClusterError when nobody listens yet or the certificate is not the pod's.
+
+        Args:
+            silence: seconds without a word of podside after which the connection counts as lost.
+        """
         ...
 
 

@@ -148,14 +148,8 @@ def test_a_lost_pod_is_told_in_the_cell_and_the_next_cell_runs_in_the_next_pod(p
         assert reply["content"]["status"] == "ok"
 
 
-def test_a_connection_that_is_lost_is_said_in_the_cell_that_may_go_on(
-    place: Place, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from jupyter_dra.kernels import control
-
-    monkeypatch.setattr(control, "PING_SECONDS", 0.2)
-    monkeypatch.setattr(control, "SILENCE_SECONDS", 1.0)
-    service = place.service()
+def test_a_connection_that_is_lost_is_said_in_the_cell_that_may_go_on(place: Place) -> None:
+    service = place.service(silence=1)
     session_id = service.loop.call(service.launch(WISH)).id
     with client_of(service, session_id) as client:
         request = began(client, "import time; time.sleep(3)")

@@ -19,7 +19,6 @@ import pytest
 import zmq
 
 from jupyter_dra.errors import ClusterError, InputError, RefusedError
-from jupyter_dra.kernels import control as module
 from jupyter_dra.kernels.control import PodControl, clean_usage, translate
 from jupyter_dra.kernels.credentials import PodCredentials
 from jupyter_dra.kernels.pki import make_certificates
@@ -30,7 +29,7 @@ from jupyter_dra.sessions.loop import BackgroundLoop
 from jupyter_dra.sessions.ports import KernelChoice, Streams, Target
 
 from .conftest import LocalPod, Pods, eventually
-from .test_podside import client_of, connect, run, wait_until_ready
+from .test_podside import client_of, run, wait_until_ready
 
 NOW = datetime(2026, 11, 30, tzinfo=UTC)
 
@@ -305,7 +304,7 @@ def test_a_hostile_podside_ends_its_own_connection_only(background: BackgroundLo
             async def open(self) -> Streams:
                 return await asyncio.open_connection("127.0.0.1", port)
 
-        control = await runtime.connect(There(), made.credentials)
+        control = await runtime.connect(There(), made.credentials, silence=30)
         began = time.monotonic()
         kinds = [event.kind async for event in control.events]
         with pytest.raises(ClusterError):
@@ -343,13 +342,10 @@ def test_figures_and_events_from_the_pod_keep_known_fields_only() -> None:
     assert translate({}) == []
 
 
-def test_a_silent_pod_is_reported_as_lost(
-    pods: Pods, background: BackgroundLoop, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(module, "PING_SECONDS", 0.1)
-    monkeypatch.setattr(module, "SILENCE_SECONDS", 1.5)
+def test_a_silent_pod_is_reported_as_lost(pods: Pods, background: BackgroundLoop) -> None:
     pod = pods.start(hold=True)
-    control: PodControl = connect(background, pod)
+    assert pod.port
+    control = background.call(PodControl.connect(Dialer(pod, pod.credentials), silence=1.5))
     pod.process.send_signal(signal.SIGSTOP)
     try:
 

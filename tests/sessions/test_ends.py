@@ -15,7 +15,6 @@ from typing import Any
 import pytest
 
 from jupyter_dra.errors import ClusterError, SessionEnded
-from jupyter_dra.kernels import control
 from jupyter_dra.sessions import KernelChoice, Sessions, replacement, supervision
 from tests.localcluster_fixture import LocalCluster, start_local_cluster
 from tests.sessions.conftest import Place
@@ -223,11 +222,9 @@ def test_a_silent_node_is_told_at_once_and_is_the_reason_when_its_pods_go(
 
 
 def test_a_frozen_pod_is_told_as_unreachable_and_comes_back_when_it_thaws(
-    place: Place, monkeypatch: pytest.MonkeyPatch
+    place: Place,
 ) -> None:
-    monkeypatch.setattr(control, "PING_SECONDS", 0.2)
-    monkeypatch.setattr(control, "SILENCE_SECONDS", 1.0)
-    service = place.service()
+    service = place.service(silence=1)
     session_id = launched(service, L4)
     annotate(place, "pods", f"{session_id}-0", "freeze")
     place.cluster.wait(lambda: _kernel_state(service, session_id) == "unreachable", deadline=SECONDS)

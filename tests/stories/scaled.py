@@ -71,9 +71,9 @@ class FastPods(KernelPods):
             autorestart=autorestart,
         )
 
-    async def connect(self, target: Target, credentials: object) -> PodControl:
+    async def connect(self, target: Target, credentials: object, *, silence: float) -> PodControl:
         assert isinstance(credentials, PodCredentials)
-        control = await FastControl.connect(Dialer(target, credentials))
+        control = await FastControl.connect(Dialer(target, credentials), silence=silence)
         assert isinstance(control, FastControl)
         control.clock = self.clock
         return control
