@@ -44,19 +44,19 @@ class Prospect:
     taken: int = 1
 
     @classmethod
-    def of_plan(cls, plan: Mapping[str, Any]) -> Prospect:
-        """Read the contract's Plan."""
-        counts, nodes = plan["counts"], plan["nodes"]
+    def of(cls, outlook: Mapping[str, Any]) -> Prospect:
+        """Read what :meth:`Inventory.outlook` says."""
+        counts, nodes = outlook["counts"], outlook["nodes"]
         best = next((node for node in nodes if node["likely"]), None)
         devices = best["devices"] if best is not None and best["verdict"] in ("fits", "unknown") else []
         return cls(
-            verdict=plan["verdict"],
+            verdict=outlook["verdict"],
             total=counts["matching"],
             free=counts["free_at_most"] or 0,
-            sure=plan["certainty"]["sure"],
+            sure=outlook["sure"],
             nodes=counts["matching_nodes"] or 0,
             rooms=tuple(node["free"] for node in nodes),
-            whole=not plan["nodes_left_out"],
+            whole=not outlook["nodes_left_out"],
             likely=(devices[0]["label"] or devices[0]["device"]) if devices else None,
             taken=sum(device["request"] == devices[0]["request"] for device in devices) or 1,
         )
@@ -108,4 +108,4 @@ def _at_least(offer: TierOffer, least: int) -> list[str]:
 
 
 def _ask(inventory: Inventory, wish: Mapping[str, Any], namespace: str) -> Prospect:
-    return Prospect.of_plan(inventory.plan(wish, namespace).as_dict())
+    return Prospect.of(inventory.outlook(wish, namespace))

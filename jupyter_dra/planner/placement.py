@@ -68,12 +68,15 @@ def list_nodes(
             place: tuple[int, ...] = (_ORDER[verdict], -points, -count.free)
             ranked.setdefault(place, []).extend((view, verdict) for view in views)
     rows: list[tuple[NodeView, str]] = []
-    total = sum(map(len, ranked.values()))
+    for place in ranked:
+        # The likely node is listed, however many others have more devices free.
+        rows += [row for row in ranked[place] if row[0] is likely]
+        ranked[place] = [row for row in ranked[place] if row[0] is not likely]
+    total = len(rows) + sum(map(len, ranked.values()))
     for place in sorted(ranked):
         if limit is not None and len(rows) > limit:
             break
         rows += sorted(ranked[place], key=lambda row: row[0].order)
-    rows.sort(key=lambda row: row[0] is not likely)
     shown = rows if limit is None else rows[:limit]
     return [
         _node(inventory, judgement, view, verdict, view is likely) for view, verdict in shown

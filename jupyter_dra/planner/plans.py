@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, TypeVar, Unpack
 
 from jupyter_dra.cel.meter import Allowance
 from jupyter_dra.errors import BudgetExceeded
@@ -21,13 +21,16 @@ from jupyter_dra.planner.wish import Wanted, Wish, interpret
 if TYPE_CHECKING:
     from jupyter_dra.planner.inventory import Inventory
 
-__all__ = ["Detail", "Plan", "PlanOptions", "make_plan", "plan"]
+__all__ = ["Detail", "Plan", "PlanOptions", "make_outlook", "make_plan", "plan"]
 
 Json = Mapping[str, Any]
 Detail = Literal["verdict", "full"]
 _LAUNCH = {"fits": "yes", "unknown": "yes", "busy": "wait"}
 # Nodes of expressions that one plan may evaluate: some tenths of a second, and more where more kinds of devices are.
 _NODES, _NODES_PER_KIND = 2_000_000, 1_000
+# Nodes that are listed, the best first.
+_MOST_NODES = 50
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,20 +133,42 @@ def make_plan(
         namespace = wish.requirement.namespace
 
     question = _Question(namespace, detail == "full", budget_ms, limits, all_nodes, tiers)
+    return _metered(inventory, wish, lambda asked: _answer(inventory, asked, question))
+
+
+def make_outlook(inventory: Inventory, wanted: Wanted, namespace: str) -> dict[str, Any]:
+    """See :meth:`Inventory.outlook`."""
+
+    def answer(wish: Wish) -> dict[str, Any]:
+        judgement = judge(inventory, wish, None, ())
+        nodes, left_out = list_nodes(inventory, judgement, _MOST_NODES)
+        return {
+            "verdict": judgement.verdict,
+            "sure": not judgement.doubts,
+            "counts": _counts(inventory, judgement),
+            "nodes": nodes,
+            "nodes_left_out": left_out,
+        }
+
+    return _metered(inventory, interpret(inventory, wanted, namespace, ()), answer)
+
+
+def _metered(inventory: Inventory, wish: Wish, answer: Callable[[Wish], T]) -> T:
+    """Answer within the allowance for expressions; what is too costly is answered as such."""
     allowance = Allowance(_NODES + _NODES_PER_KIND * len(inventory.state.population))
     try:
         with inventory.state.selectors.within(allowance):
-            return _answer(inventory, wish, question)
+            return answer(wish)
     except BudgetExceeded:
         claim = wish.typed[0].name if wish.typed else None
-        return _answer(inventory, replace(wish, findings=(*wish.findings, too_costly(claim))), question)
+        return answer(replace(wish, findings=(*wish.findings, too_costly(claim))))
 
 
 def _answer(inventory: Inventory, wish: Wish, question: _Question) -> Plan:
     namespace, tiers, full = question.namespace, question.tiers, question.full
     judgement = judge(inventory, wish, question.budget_ms, tiers)
     reasons = why_not(inventory, judgement)
-    nodes, left_out = list_nodes(inventory, judgement, None if question.all_nodes else 50)
+    nodes, left_out = list_nodes(inventory, judgement, None if question.all_nodes else _MOST_NODES)
     holders, unnamed = foremost(sum_holders(inventory, reasons.taken)) if full else ([], 0)
     changes = relaxations(inventory, wish, judgement, reasons.lines, namespace, tiers) if full else []
     charged = charges(wish.typed)

@@ -238,8 +238,8 @@ def test_the_script_finds_a_verdict_for_every_choice_the_page_offers() -> None:
 def test_a_form_asks_one_plan_for_all_floors_that_shut_out_the_same_devices() -> None:
     inventory = Inventory.from_objects(two_sizes())
     asked = []
-    plan = inventory.plan
-    inventory.plan = lambda *words, **more: asked.append(words[0]) or plan(*words, **more)  # type: ignore[method-assign,func-returns-value]
+    outlook = inventory.outlook
+    inventory.outlook = lambda wish, *more: asked.append(wish) or outlook(wish, *more)  # type: ignore[method-assign,func-returns-value]
     offered = offers(None, inventory.tiers(), ())
     found = prospects(inventory, offered, "default")
     assert [len(one) for one in found.values()] == [3]

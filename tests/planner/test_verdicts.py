@@ -328,6 +328,28 @@ def test_a_requirement_without_tier_takes_the_smallest_that_fits() -> None:
     assert {entry["name"] for entry in plan.nodes} == {"n1", "n2"}
 
 
+def test_the_likely_node_is_listed_first_however_many_others_have_more_devices_free() -> None:
+    slices = [slice_of("a-first", [h100("gpu-0")])]
+    slices += [slice_of(f"n{number:03}", [h100("gpu-0"), h100("gpu-1")]) for number in range(80)]
+    inventory = Inventory.from_objects([device_class("gpu", NVIDIA_CLASS), *slices])
+    plan = inventory.plan({"tier": "gpu"})
+    assert (plan.nodes[0]["name"], plan.nodes[0]["likely"]) == ("a-first", True)
+    assert len(plan.nodes) == 50 and plan.nodes_left_out == 31
+    assert sum(node["likely"] for node in plan.nodes) == 1
+
+
+def test_an_outlook_says_what_the_plan_says_without_its_reasons() -> None:
+    inventory = Inventory.from_objects(
+        [device_class("gpu", NVIDIA_CLASS), slice_of("n1", [h100("gpu-0"), a100("gpu-1")])]
+    )
+    for wish in ({"tier": "gpu"}, {"tier": "gpu", "vram": "80GB"}, {"tier": "gpu", "vram": "1TB"}):
+        plan = inventory.plan(wish).as_dict()
+        assert inventory.outlook(wish) == {
+            **{key: plan[key] for key in ("verdict", "counts", "nodes", "nodes_left_out")},
+            "sure": plan["certainty"]["sure"],
+        }
+
+
 def test_a_requirement_no_tier_can_meet_still_gets_a_reason_per_device() -> None:
     plan = Inventory.from_objects([device_class("gpu", NVIDIA_CLASS), slice_of("n1", [h100("gpu-0")])]).plan(
         {"vram": "500GB"}, detail="full"
