@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import sys
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -97,7 +98,17 @@ def test_a_token_that_still_holds_is_not_asked_for_again(tmp_path: Path) -> None
 @pytest.mark.threat("T20")
 def test_a_plugin_gets_no_standard_input(tmp_path: Path) -> None:
     body = "import sys\nassert sys.stdin.read() == ''\n" + answer("quiet")
-    assert token_of(credentials(tmp_path, plugin(tmp_path, body))) == "Bearer quiet"
+    ours, theirs = os.pipe()
+    os.write(theirs, b"typed for somebody else")
+    os.close(theirs)
+    kept = os.dup(0)
+    os.dup2(ours, 0)
+    try:
+        assert token_of(credentials(tmp_path, plugin(tmp_path, body))) == "Bearer quiet"
+    finally:
+        os.dup2(kept, 0)
+        os.close(kept)
+        os.close(ours)
 
 
 @pytest.mark.parametrize(

@@ -307,6 +307,7 @@ def test_names_that_look_alike_have_claims_of_their_own(stories: Stories, cluste
         found = [one for one in cluster.list("resourceclaims") if "jupyter-a-" in one["metadata"]["name"]]
         assert len(found) == 2 and first.pod_name != second.pod_name
         assert len({one["metadata"]["labels"]["jupyter-dra.dev/server"] for one in found}) == 2
+        assert len({one.user_label for one in (first, second, spawner("A"))}) == 3
         kept = second.server_claims.as_state()["claims"][0]["name"]
         old = first.server_claims.as_state()["claims"][0]["name"]
         await first.stop()
