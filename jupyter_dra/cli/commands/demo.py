@@ -12,7 +12,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -64,7 +64,7 @@ def run(arguments: argparse.Namespace) -> int:
     try:
         write(f"Local cluster: {status['devices']} devices on {status['nodes']} nodes, simulated.")
         write(f"  kubectl --kubeconfig {clean(status['kubeconfig'])} get resourceslices")
-        return _serve(arguments, folder, root)
+        return _serve(arguments, folder, status["kubeconfig"], root)
     finally:
         if not ran_before:
             lifecycle.down("default")
@@ -92,7 +92,7 @@ def examples_folder() -> Path:
     )
 
 
-def _serve(arguments: argparse.Namespace, folder: Path, root: bool) -> int:
+def _serve(arguments: argparse.Namespace, folder: Path, kubeconfig: str, root: bool) -> int:
     from ...kernels.folders import PrivateFolder
 
     if not _has("jupyterlab" if arguments.server_app == "lab" else "notebook"):
@@ -105,12 +105,10 @@ def _serve(arguments: argparse.Namespace, folder: Path, root: bool) -> int:
     port = arguments.port or _free_port()
     page = "lab" if arguments.server_app == "lab" else "tree"
     with PrivateFolder() as scratch:
-        environment = {**os.environ, "JUPYTER_TOKEN": token}
         own = Path(scratch) / "jupyter"
         _install_kernelspecs(own)
         _decline_news(own)
-        _put_first(environment, "JUPYTER_PATH", own / "share" / "jupyter")
-        _put_first(environment, "JUPYTER_CONFIG_PATH", own / "etc" / "jupyter")
+        environment = environment_of(own, kubeconfig, os.environ) | {"JUPYTER_TOKEN": token}
         command = [
             sys.executable,
             "-m",
@@ -136,6 +134,22 @@ def _serve(arguments: argparse.Namespace, folder: Path, root: bool) -> int:
             if not arguments.no_browser:
                 _open_browser(address)
             return process.wait()
+
+
+def environment_of(jupyter: Path, kubeconfig: str, inherited: Mapping[str, str]) -> dict[str, str]:
+    """What JupyterLab, its terminals and its notebooks see: our command, and no cluster but the local one.
+
+    Args:
+        jupyter: a folder with ``share/jupyter`` and ``etc/jupyter`` of this demo.
+    """
+    environment = {**inherited, "KUBECONFIG": kubeconfig}
+    environment.pop(
+        "KUBERNETES_SERVICE_HOST", None
+    )  # the pod that a demo may run in has a cluster of its own
+    _put_first(environment, "PATH", Path(sys.executable).parent)
+    _put_first(environment, "JUPYTER_PATH", jupyter / "share" / "jupyter")
+    _put_first(environment, "JUPYTER_CONFIG_PATH", jupyter / "etc" / "jupyter")
+    return environment
 
 
 def _install_kernelspecs(folder: Path) -> None:
