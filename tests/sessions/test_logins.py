@@ -53,8 +53,9 @@ def refused(cluster: LocalCluster, token: str) -> bool:
 
 
 def test_a_login_that_ran_out_leaves_the_kernel_alone_and_the_next_one_goes_on(
-    place: Place, tmp_path: Path
+    place: Place, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr("jupyter_dra.cluster.transport._RELOAD_PAUSE", 0.5)
     path = tmp_path / "kubeconfig"
     token = log_in(place, "first", path)
     where = Where(kubeconfig=str(path), namespace=place.namespace)
