@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 MEASURE = "measure"
 CELL_SECONDS = 0.25  # between samples while a measured cell runs
+FIRST_SECONDS, FIRST_PAUSE = 5.0, 1.0  # at first oftener: somebody waits for the figures of a new session
 SHARE_OF_TIME = 10  # a slow source (nvidia-smi) is asked for at most a tenth of the time
 GAP_SECONDS = 60.0  # longer without figures, and the peak is not claimed to be one
 
@@ -135,7 +136,7 @@ class Meter:
         self, look: Callable[[], tuple[Sequence[Any], Sequence[int]]], told: Callable[[], None]
     ) -> None:
         """Sample for ever; ``look`` gives allocated devices and the kernel's processes, ``told`` hears of each."""
-        loop = asyncio.get_running_loop()
+        loop, fresh_until = asyncio.get_running_loop(), self._clock() + FIRST_SECONDS
         while True:
             self._wake.clear()
             began = self._clock()
@@ -144,7 +145,8 @@ class Meter:
             self.take(usage)
             told()
             cell = self._cell is not None and self._cell.ended is None
-            pause = CELL_SECONDS if cell else self.every
+            usual = FIRST_PAUSE if began < fresh_until else self.every
+            pause = CELL_SECONDS if cell else usual
             pause = max(min(pause, self.every), SHARE_OF_TIME * (self._clock() - began))
             try:
                 await asyncio.wait_for(self._wake.wait(), pause)

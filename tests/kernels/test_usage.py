@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import importlib.util
 import json
 import shutil
@@ -12,6 +13,8 @@ from types import ModuleType
 from typing import Any
 
 import pytest
+
+from jupyter_dra.kernels import podmeter
 
 KERNELS = Path(__file__).resolve().parents[2] / "jupyter_dra" / "kernels"
 SOURCE = Path(__file__).parent / "data" / "fake_nvml.c"
@@ -170,3 +173,33 @@ def test_amds_cards_are_measured_by_their_drivers_files_and_only_the_allocated_o
     for address in ("0000:07:00.0", "../0000:05:00.0", ""):
         gone, _seen = sampler.sample([amd(address)], [])
         assert gone["why_missing"] == "no-library"
+
+
+def test_the_first_figures_of_a_pod_come_soon_and_the_later_ones_at_the_usual_pace(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(podmeter, "FIRST_PAUSE", 0.01)
+    now, told = [0.0], asyncio.Event()
+
+    class Blind:
+        def sample(self, devices: Any, pids: Any) -> tuple[dict[str, Any], None]:
+            return {}, None
+
+    async def next_sample(seconds: float) -> None:
+        told.clear()
+        await asyncio.wait_for(told.wait(), seconds)
+
+    async def main() -> None:
+        sampler: Any = Blind()
+        meter = podmeter.Meter(sampler, "/nowhere", every=60.0, clock=lambda: now[0])
+        task = asyncio.create_task(meter.run(lambda: ([], []), told.set))
+        for _ in range(3):
+            await next_sample(10)
+        now[0] = podmeter.FIRST_SECONDS
+        await next_sample(10)
+        with pytest.raises(TimeoutError):
+            await next_sample(0.1)
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+
+    asyncio.run(main())
