@@ -121,8 +121,9 @@ test('from the picture to those who wait, to the request of one of them, to the 
   await panel.getByRole('tooltip').waitFor({ state: 'detached' });
 
   assert.deepEqual(await axeFindings(page, '#jupyter-dra-panel'), []);
-  const slow = (await keyTimes()).filter(time => time > 200);
-  assert.ok(slow.length <= 1, `keys answered after ${slow} ms`);
+  // A busy machine makes single answers late; a slow page makes many so.
+  const times = (await keyTimes()).sort((a, b) => a - b);
+  assert.ok((times[Math.floor(times.length * 0.9)] ?? 0) <= 200, `keys answered after ${times} ms`);
   assert.deepEqual(lab.problems, []);
   await lab.close();
 });
@@ -147,7 +148,9 @@ test('what is copied for the admin reads alone and has the numbers of the comman
 
   await press(page, /^More about GPU sessions$/, 'Shift+Tab');
   await page.locator('.dra-Menu').waitFor();
-  while (!(await page.locator('.dra-Menu .lm-Menu-item.lm-mod-active', { hasText: 'Check the cluster' }).count())) {
+  const check = page.locator('.dra-Menu .lm-Menu-item.lm-mod-active', { hasText: 'Check the cluster' });
+  for (let turn = 0; !(await check.count()); turn += 1) {
+    assert.ok(turn < 30, 'no such item');
     await page.keyboard.press('ArrowDown');
   }
   await page.keyboard.press('Enter');

@@ -144,7 +144,8 @@ export function runCommand(page, id, args = {}) {
 
 /** Opens the panel and makes it `width` wide. */
 export async function openPanel(page, width = 300) {
-  if (!(await page.locator('#jupyter-dra-panel').isVisible())) {
+  // Asked of the layout, not of what is drawn: while styles are exchanged nothing is, and a click would shut the panel.
+  if (!(await page.locator('#jp-left-stack:not(.lm-mod-hidden) > #jupyter-dra-panel:not(.lm-mod-hidden)').count())) {
     await page.click('li[data-id="jupyter-dra-panel"]');
   }
   await page.waitForSelector('.dra-Panel');
@@ -160,6 +161,8 @@ export async function openPanel(page, width = 300) {
     await page.mouse.move(box.x + width + 2, y, { steps: 4 });
     await page.mouse.up();
   }
+  // Where the handle was missed, the mouse marked text.
+  await page.evaluate(() => getSelection().removeAllRanges());
   return panel;
 }
 
@@ -167,6 +170,7 @@ export async function openPanel(page, width = 300) {
 export async function changeTheme(page, name) {
   await runCommand(page, 'apputils:change-theme', { theme: `JupyterLab ${name}` });
   await page.waitForFunction(light => document.body.dataset.jpThemeLight === light, String(name === 'Light'));
+  await page.locator('#jupyterlab-splash').waitFor({ state: 'detached' });
 }
 
 /** Where the folder PICTURES is named: the page as it stands, in dark and light. */
@@ -174,7 +178,6 @@ export async function picture(page, name) {
   const folder = process.env.PICTURES;
   for (const theme of folder ? ['Dark', 'Light'] : []) {
     await changeTheme(page, theme);
-    await page.locator('#jupyterlab-splash').waitFor({ state: 'detached' });
     await page.screenshot({ path: `${folder}/${name}-${theme.toLowerCase()}.png` });
   }
 }

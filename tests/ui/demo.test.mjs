@@ -2,19 +2,19 @@
 
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 
 import { launchBrowser, openPanel } from './browser.mjs';
+import { temporaryFolder } from './folders.mjs';
 import { draCommand, surroundings } from './server.mjs';
 
 let browser;
 let folder;
 
 before(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'dra-demo-'));
+  folder = temporaryFolder('demo');
   for (const name of ['run', 'cache', 'data', 'runtime', 'config']) {
     mkdirSync(join(folder, name), { mode: 0o700 });
   }

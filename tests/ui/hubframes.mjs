@@ -1,10 +1,10 @@
 /** The frames of the hub: its own pages with our form and our words in them. */
 
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, rmSync } from 'node:fs';
 import { join, normalize } from 'node:path';
 
+import { temporaryFolder } from './folders.mjs';
 import { tiers } from './fixtures.mjs';
 import { python, ROOT } from './server.mjs';
 
@@ -13,7 +13,7 @@ const TYPES = { html: 'text/html', css: 'text/css', js: 'text/javascript', svg: 
 
 /** Makes the pages; `open(page, name)` shows one, `remove()` takes them away. */
 export function hubPages() {
-  const folder = mkdtempSync(join(tmpdir(), 'dra-hub-'));
+  const folder = temporaryFolder('hub');
   const done = spawnSync(python(), [join(ROOT, 'tests/ui/hub_pages.py'), folder], {
     input: JSON.stringify(tiers().tiers),
     cwd: ROOT,

@@ -1,9 +1,12 @@
-/** Every idea of a device, launched from the sidebar: companions, parts, TPUs, shares, alternatives. */
+/** Every idea of a device, launched from the sidebar: companions, parts, TPUs, shares, alternatives; and from the picker. */
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 
-import { launchBrowser, openLab, openPanel } from './browser.mjs';
+import { launchBrowser, newLab, openLab, openPanel } from './browser.mjs';
+import { place, runCell } from './notebookpage.mjs';
+import { notebook, writeNotebooks } from './notebooks.mjs';
+import { openPicker, PICKER_CELLS } from './pickerframes.mjs';
 import { startServer } from './server.mjs';
 
 let server;
@@ -12,6 +15,7 @@ let browser;
 before(async () => {
   server = await startServer({ devices: ['default', 'shared'] });
   browser = await launchBrowser();
+  writeNotebooks(server.folder, { picker: notebook(PICKER_CELLS) });
 });
 
 after(async () => {
@@ -76,7 +80,7 @@ for (const kind of KINDS) {
     await panel.locator('.dra-Verdict-head', { hasText: 'Fits now' }).waitFor();
     await panel.locator('.dra-Launch:not([aria-disabled])').click();
     await page.waitForSelector('.jp-NotebookPanel');
-    const [session] = JSON.parse(server.dra('sessions', '-o', 'json').out).sessions;
+    const [session] = server.sessions();
     assert.equal(session.state, 'running');
     const { devices } = session;
     if (kind.drivers) {
@@ -95,3 +99,33 @@ for (const kind of KINDS) {
     assert.equal(server.dra('stop', '--all').status, 0);
   });
 }
+
+test('the picker copies its code, and launches for the notebook it stands in after one question', async () => {
+  const lab = await newLab(browser, server, { context: { permissions: ['clipboard-read', 'clipboard-write'] } });
+  const { page, problems, close } = lab;
+  page.setDefaultTimeout(30_000);
+  const picker = await openPicker(lab);
+  await picker.getByRole('button', { name: 'Copy the code' }).click();
+  assert.equal(await page.evaluate(() => navigator.clipboard.readText()), 'Requirement(compute_capability=">=8.0")');
+
+  const launch = picker.getByRole('button', { name: 'Launch for this notebook …' });
+  const dialog = page.locator('.jp-Dialog');
+  await launch.click();
+  await dialog.getByText('Replace the kernel of picker.ipynb?').waitFor();
+  await dialog.getByText(/Its variables are lost\. It asks for Ampere or newer and holds the device/).waitFor();
+  await dialog.getByRole('button', { name: 'Cancel' }).click();
+  await dialog.waitFor({ state: 'detached' });
+  const live = () => server.sessions().filter(one => one.state !== 'ended');
+  assert.deepEqual(live(), [], 'Cancel starts nothing');
+
+  await launch.click();
+  await dialog.getByRole('button', { name: 'Replace and launch' }).click();
+  await place(page, /gpu-\d/).waitFor();
+  await runCell(page, 'import os; print("picker" in dir())', 'False');
+  const [session] = live();
+  assert.equal(session.kernels[0].notebook, 'picker.ipynb');
+  assert.equal(session.requirement.compute_capability, '>=8.0');
+  assert.deepEqual(problems, []);
+  await close();
+  assert.equal(server.dra('stop', '--all').status, 0);
+});

@@ -4,11 +4,11 @@
  */
 
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 
 import { openLab, openPanel } from './browser.mjs';
+import { temporaryFolder } from './folders.mjs';
 import { status } from './fixtures.mjs';
 import { python, ROOT } from './server.mjs';
 
@@ -17,7 +17,7 @@ export const BARS = { firstPaint: 200, change: 50, key: 100, payload: 1_500_000 
 
 /** The documents as texts, and the figures of the server's side. */
 export function pageData() {
-  const folder = mkdtempSync(join(tmpdir(), 'dra-page-'));
+  const folder = temporaryFolder('page');
   try {
     const done = spawnSync(python(), ['-m', 'tests.perf.page_data', folder], { cwd: ROOT, encoding: 'utf8' });
     if (done.status !== 0) {

@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 
 import { axeFindings, changeTheme, launchBrowser, newLab, openLab, openPanel } from './browser.mjs';
+import { holdNextPod } from './cluster.mjs';
 import { writeNotebooks } from './notebooks.mjs';
 import { startServer } from './server.mjs';
 
@@ -21,12 +22,10 @@ after(async () => {
   await server?.stop();
 });
 
-const held = () => JSON.parse(server.dra('sessions', '-o', 'json').out || '{"sessions": []}').sessions;
-
 /** Waits until the cluster shows no session of ours; the page may say so a moment before the last object is gone. */
 async function nothingLeft() {
   const deadline = Date.now() + 15_000;
-  while (held().some(session => session.state !== 'ended')) {
+  while (server.sessions().some(session => session.state !== 'ended')) {
     assert.ok(Date.now() < deadline, 'a session is left');
     await new Promise(resolve => setTimeout(resolve, 100));
   }
@@ -55,10 +54,10 @@ test('80 GB from the sidebar: verdict, claim, launch, card of the very device, s
   await panel.getByRole('tabpanel').filter({ hasText: 'Requirement(vram="80GB")' }).waitFor();
   await panel.getByRole('button', { name: /^Claim/ }).click();
 
+  await holdNextPod(server, 2);
   await panel.getByRole('textbox', { name: 'at least' }).press('Control+Enter');
   await panel.getByText('Device reserved').waitFor();
-  const focused = await page.evaluate(() => document.activeElement?.className ?? '');
-  assert.match(focused, /dra-Card-title/);
+  await page.waitForFunction(() => document.activeElement?.classList.contains('dra-Card-title'));
 
   const place = page.getByRole('button', { name: /^Runs: .*gpu-\d.*[AH]100 80 GB/ });
   await place.waitFor();
@@ -98,6 +97,7 @@ test('cancel while starting never asks and leaves nothing', async () => {
   const { page, close } = await openLab(browser, server);
   page.setDefaultTimeout(30_000);
   const panel = await openPanel(page, 300);
+  await holdNextPod(server, 3);
   await panel.locator('.dra-Launch:not([aria-disabled])').click();
   await panel.getByRole('button', { name: /^Cancel / }).click();
   await panel.getByText('not started').waitFor();

@@ -1,4 +1,24 @@
-/** What a person does in the notebook on screen: open, run, look where it runs. */
+/** What a person does in the notebook on screen: open, launch for it, run, look where it runs. */
+
+import { newLab, openPanel } from './browser.mjs';
+
+/** A page with this notebook on it, and the panel beside it, aimed at the notebook and ready to launch. */
+export async function openFor(browser, server, notebook) {
+  const lab = await newLab(browser, server);
+  lab.page.setDefaultTimeout(40_000);
+  await lab.open(notebook);
+  await place(lab.page, 'here').waitFor();
+  const panel = await openPanel(lab.page, 320);
+  await panel.locator('.dra-Verdict-head', { hasText: 'Fits now' }).waitFor();
+  await panel.locator('.dra-Target', { hasText: notebook }).waitFor();
+  return { ...lab, panel };
+}
+
+/** Launches what the form asks for the notebook on screen; its place label then names a device. */
+export async function launchHere(page, panel) {
+  await panel.locator('.dra-Launch:not([aria-disabled])').click();
+  await place(page, /gpu-\d/).waitFor();
+}
 
 /** The part of a selector's matches that lies in the notebook on screen. */
 export function inNotebook(page, selector, options = {}) {

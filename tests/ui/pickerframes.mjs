@@ -4,7 +4,8 @@ import { changeTheme, newLab } from './browser.mjs';
 import { writeNotebooks, notebook } from './notebooks.mjs';
 import { startServer } from './server.mjs';
 
-const CELLS = ['%load_ext jupyter_dra\npicker = %dra ui\npicker.compute_capability = ">=8.0"\npicker'];
+/** The cells of a notebook with the picker in it. */
+export const PICKER_CELLS = ['%load_ext jupyter_dra\npicker = %dra ui\npicker.compute_capability = ">=8.0"\npicker'];
 
 const FACTS = `{
     "as_of": "2026-11-30T12:03:04Z",
@@ -41,7 +42,7 @@ const NARROW = { width: 740, height: 1300 };
 /** Pictures of m1, m2 and the device card; `save(locator, name, dark)` takes each. */
 export async function pickerPictures(browser, themes, save) {
   const server = await startServer({ devices: ['default'] });
-  writeNotebooks(server.folder, { picker: notebook(CELLS), devicecard: notebook(CARD_CELLS) });
+  writeNotebooks(server.folder, { picker: notebook(PICKER_CELLS), devicecard: notebook(CARD_CELLS) });
   try {
     const lab = await newLab(browser, server, { dark: themes[0], viewport: WIDE });
     const inThemes = async take => {

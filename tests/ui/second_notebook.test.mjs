@@ -3,8 +3,8 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 
-import { launchBrowser, openLab, openPanel, picture, runCommand } from './browser.mjs';
-import { openNotebook, place, runCell } from './notebookpage.mjs';
+import { launchBrowser, openPanel, picture, runCommand } from './browser.mjs';
+import { openFor, openNotebook, place, runCell } from './notebookpage.mjs';
 import { writeNotebooks } from './notebooks.mjs';
 import { startServer } from './server.mjs';
 
@@ -23,13 +23,8 @@ after(async () => {
 });
 
 test('all taken: join the own session, both notebooks on one device, the last one out gives it back', async () => {
-  const { page, problems, close } = await openLab(browser, server);
-  page.setDefaultTimeout(40_000);
-  await openNotebook(page, 'train.ipynb');
-  await place(page, 'here').waitFor();
-  let panel = await openPanel(page, 320);
-  await panel.locator('.dra-Verdict-head', { hasText: 'Fits now' }).waitFor();
-  await panel.locator('.dra-Target', { hasText: 'train.ipynb' }).waitFor();
+  const { page, problems, close, ...opened } = await openFor(browser, server, 'train.ipynb');
+  let { panel } = opened;
   await panel.getByRole('button', { name: /^More options/ }).click();
   await panel.getByLabel('How many').fill('8');
   // Six seconds of idleness after the warning's five minutes before the end.
@@ -53,7 +48,7 @@ test('all taken: join the own session, both notebooks on one device, the last on
   await dialog.getByRole('button', { name: 'Use it' }).click();
   await place(page, '8 devices').waitFor();
   await panel.getByText('They share all of its memory; nothing keeps them apart.').waitFor();
-  assert.equal(await panel.locator('.dra-Kernels > li').count(), 2);
+  await panel.locator('.dra-Kernels > li').nth(1).waitFor();
   await panel.getByRole('button', { name: /^Join your session train/ }).waitFor({ state: 'detached' });
   // Both have memory in the one bar, each in its own pattern.
   await panel.locator('.dra-Meter-piece.dra-mod-solid + .dra-Meter-piece.dra-mod-stripes').waitFor({ state: 'attached' });
@@ -71,7 +66,7 @@ test('all taken: join the own session, both notebooks on one device, the last on
   await dialog.getByText('Run analysis.ipynb on train?').waitFor();
   await dialog.getByRole('button', { name: 'Use it' }).click();
   await place(page, '8 devices').waitFor();
-  assert.equal(await panel.locator('.dra-Kernels > li').count(), 3);
+  await panel.locator('.dra-Kernels > li').nth(2).waitFor();
   await runCommand(page, 'notebook:shutdown-kernel');
   await panel.locator('.dra-Kernels > li').nth(2).waitFor({ state: 'detached' });
 
@@ -79,11 +74,11 @@ test('all taken: join the own session, both notebooks on one device, the last on
   await page.locator('.lm-TabBar-tab', { hasText: 'train.ipynb' }).click();
   await runCommand(page, 'notebook:shutdown-kernel');
   await panel.locator('.dra-Kernels > li').nth(1).waitFor({ state: 'detached' });
-  assert.equal(JSON.parse(server.dra('sessions', '-o', 'json').out).sessions.filter(one => one.state === 'running').length, 1);
+  assert.equal(server.sessions().filter(one => one.state === 'running').length, 1);
   await page.locator('.lm-TabBar-tab', { hasText: 'eval.ipynb' }).click();
   await place(page, '8 devices').waitFor();
   await runCell(page, 'kept + 1', '43');
-  const held = () => JSON.parse(server.dra('sessions', '-o', 'json').out).sessions[0].devices.map(one => one.device);
+  const held = () => server.sessions()[0].devices.map(one => one.device);
   const before = held();
   const restarted = runCommand(page, 'notebook:restart-kernel');
   await page.locator('.jp-Dialog .jp-mod-accept').click();

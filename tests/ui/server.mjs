@@ -1,10 +1,11 @@
 /** A Jupyter server for tests, in folders of its own; with a local cluster where a story needs one. */
 
 import { spawn, spawnSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync, existsSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync, existsSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
+
+import { temporaryFolder } from './folders.mjs';
 
 export const ROOT = resolve(dirname(fileURLToPath(import.meta.url)), '../..');
 
@@ -84,7 +85,7 @@ async function until(what, look, seconds = 60) {
  * the folder.
  */
 export async function startServer({ devices = null, extension = true, settings = {} } = {}) {
-  const folder = mkdtempSync(join(tmpdir(), 'dra-ui-'));
+  const folder = temporaryFolder('ui');
   prepare(folder, extension, { ...(devices && GIVEN ? { kubeconfig: GIVEN } : {}), ...settings });
   const root = process.getuid?.() === 0;
   if (devices && !GIVEN) {
@@ -100,7 +101,11 @@ export async function startServer({ devices = null, extension = true, settings =
     url: `http://127.0.0.1:${port}`,
     token: TOKEN,
     folder: join(folder, 'work'),
+    /** Whether there is a local cluster that lives and ends with this server. */
+    ownCluster: Boolean(devices) && !GIVEN,
     dra: (...words) => dra(folder, ...words),
+    /** What `jupyter dra sessions` lists; none where no cluster answers. */
+    sessions: () => JSON.parse(dra(folder, 'sessions', '-o', 'json').out || '{"sessions": []}').sessions,
     /** Signs notebooks as this server's user, so that their outputs are trusted. */
     trust(...names) {
       const done = spawnSync(python(), ['-m', 'jupyter', 'trust', ...names], {
