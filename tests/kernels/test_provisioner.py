@@ -84,7 +84,8 @@ def test_a_blocking_manager_starts_restarts_and_gives_back(
         assert devices(cluster) == before
         assert [pod["metadata"]["uid"] for pod in cluster.list("pods")] == pods
         assert json.loads(Path(manager.connection_file).read_text()) == connection
-        client.execute("import time; time.sleep(60)")
+        # ipykernel aborts what comes right behind a failed cell, unless that cell says otherwise.
+        client.execute("import time; time.sleep(60)", stop_on_error=False)
         eventually(lambda: _busy(client))
         manager.interrupt_kernel()
         assert eventually(lambda: _reply(client))["content"]["ename"] == "KeyboardInterrupt"
