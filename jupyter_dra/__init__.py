@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from .claims import Requirement, build_claim
     from .planner import Inventory, plan
     from .sessions import Session
+    from .widgets.held import held_devices
 
 __all__ = [
     "Inventory",
@@ -30,6 +31,7 @@ __all__ = [
     "build_claim",
     "check",
     "compile_selector",
+    "held_devices",
     "plan",
 ]
 
@@ -41,6 +43,7 @@ _HOMES = {
     "build_claim": "claims",
     "check": "checker",
     "compile_selector": "cel",
+    "held_devices": "widgets.held",
     "plan": "planner",
 }
 

@@ -1,4 +1,4 @@
-"""``jupyter_dra`` for a kernel whose image lacks it: the device card and nothing that needs the cluster.
+"""``jupyter_dra`` for a kernel whose image lacks it: the device card and devices, nothing that needs the cluster.
 
 podside lays this file out as ``jupyter_dra/__init__.py`` in a folder on PYTHONPATH. Where the image does have the
 real package, this one steps aside on import. Standard library and IPython only, Python 3.8 and later.
@@ -25,6 +25,13 @@ def _step_aside(spec: Any) -> None:
     module = importlib.util.module_from_spec(spec)
     sys.modules[__name__] = module
     spec.loader.exec_module(module)
+
+
+def held_devices() -> Any:
+    """As in the real package: the devices this kernel was given."""
+    from . import held  # type: ignore[attr-defined,unused-ignore]
+
+    return held.held_devices()
 
 
 def load_ipython_extension(shell: Any) -> None:

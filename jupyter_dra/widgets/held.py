@@ -235,6 +235,15 @@ def _claim(told: Mapping[str, Any]) -> dict[str, Any] | None:
     return {"name": told["claim"], "namespace": told.get("namespace")} if told.get("claim") else None
 
 
+def held_devices() -> list[dict[str, Any]]:
+    """The devices this kernel was given, as ``%dra`` shows them: driver, pool, name, product, memory, attributes.
+
+    Empty where the kernel holds none; ``simulated`` is true for devices on which nothing computes.
+    """
+    devices: list[dict[str, Any]] = collect()["devices"]
+    return devices
+
+
 def card() -> Any:
     """The card of what this kernel holds, ready to display."""
     from .card import device_card

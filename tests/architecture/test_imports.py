@@ -115,6 +115,7 @@ def test_public_names_are_exactly_these_and_load() -> None:
         "build_claim",
         "check",
         "compile_selector",
+        "held_devices",
         "plan",
     ]
     for name in jupyter_dra.__all__:

@@ -388,6 +388,9 @@ def test_load_ext_works_in_an_image_without_the_package(pods: Pods, background: 
         ).startswith(str(pod.run / "modules"))
         assert "Example GPU" in run(client, "print(get_ipython().run_line_magic('dra', ''))")
         assert "needs jupyter_dra" in run(client, "%dra launch")
+        # The first example asks like this, whatever the image holds.
+        asked = "from jupyter_dra import held_devices\nprint([one['name'] for one in held_devices()])"
+        assert run(client, asked) == "['gpu-0']\n"
 
 
 def test_the_small_module_steps_aside_for_the_real_package(pods: Pods, background: BackgroundLoop) -> None:
