@@ -8,15 +8,18 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from jupyter_dra.magics.cards import sessions_card
+from jupyter_dra.magics.cards import request_card, sessions_card
+from jupyter_dra.magics.magic import NO_LOGIN
 from jupyter_dra.widgets.card import device_card
 from jupyter_dra.widgets.held import collect
 
 
 def bundle(told: dict[str, Any]) -> dict[str, Any]:
-    """One output: `as_of` is when it was made; `sessions` asks for the list of sessions instead."""
+    """One output: `as_of` is when it was made; `sessions` asks for their list instead, `asks` for a request."""
     if "sessions" in told:
         card = sessions_card(told)
+    elif "asks" in told:
+        card = request_card(told["asks"], NO_LOGIN, told["shell"], requirement=told["requirement"])
     else:
         with TemporaryDirectory() as folder:
             (Path(folder) / "session.json").write_text(json.dumps(told.get("facts")))

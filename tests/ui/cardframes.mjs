@@ -121,6 +121,13 @@ export const CARD_FRAMES = {
     ],
     sessions: [data.bertTrain, distSession, ocrSession]
   },
+  // Ours: what a kernel without a login is asked by %dra, the page does.
+  h6: {
+    cells: [
+      ['%dra launch --vram 40GB', { asks: 'launch', shell: 'jupyter dra launch --vram 40GB', requirement: { vram: '40GB' } }]
+    ],
+    sessions: [data.bertTrain]
+  },
   j1: {
     cells: [
       [cell, told(data.endedMemory, [h100])],

@@ -71,11 +71,12 @@ const GROUPS = {
     g8: ['0 now', 'Starts a node first'],
     g9: ['Your limit is reached', 'Stop slice-demo …', 'Show sessions']
   },
-  'cards: full, lists, parts, shares, mismatch, none': {
+  'cards: full, lists, parts, shares, mismatch, none, requests': {
     h1: ['NVIDIA H100 80GB HBM3', '37.4 of 79.6 GiB · 47 %', 'this notebook 31.0 · eval.ipynb 6.1 · driver 0.3', 'whole device, your 2 notebooks', 'sees 1 device, the same one'],
     h3: ['0.8 of 9.6 GiB', 'idle 26 min', '12:03 · over'],
     h4: ['Part 2g.10gb of an A100 40 GB', 'slots 4–5', 'not available on a part', 'Share of', '7 GiB, got 8 GiB', '8 × TPU v6e, one node', 'tpu-0 to tpu-7'],
-    h5: ['H100 80 GB + network card', 'This kernel sees 2 devices but was given 1.', 'This notebook has no device', 'Get a device …']
+    h5: ['H100 80 GB + network card', 'This kernel sees 2 devices but was given 1.', 'This notebook has no device', 'Get a device …'],
+    h6: ['This needs the cluster', 'From a terminal', 'jupyter dra launch --vram 40GB', 'Launch for this notebook …', 'You are asked first.']
   },
   'status bar: running, ends soon, ended': {
     'i1-running': ['H100 80 GB · gpu-3', '47 %'],
