@@ -16,6 +16,8 @@ KERNEL_ID = PREFIX + "kernel-id"
 
 REQUIREMENT = PREFIX + "requirement"
 NAME = PREFIX + "name"
+CREATED = PREFIX + "created"
+"""On everything of a session: the epoch at which it was begun."""
 NOTEBOOK = PREFIX + "notebook"
 REPLACES = PREFIX + "replaces"
 """On a kernel pod: the pod whose kernel it takes over."""

@@ -140,9 +140,12 @@ def _gib(count: int | None) -> str:
 
 
 def cost_line(price: Mapping[str, Any]) -> str:
-    """``2.90 EUR so far (1.45 EUR/hour)``."""
+    """``2.90 EUR so far (1.45 EUR/hour)``; a claim of several sessions counts once."""
     money = clean(price["currency"])
-    return f"{clean(price['so_far'])} {money} so far ({clean(price['amount'])} {money}/{clean(price['per'])})"
+    rate = f"{clean(price['amount'])} {money}/{clean(price['per'])}"
+    if price.get("counted_with"):
+        return f"counted with {clean(price['counted_with'])} ({rate})"
+    return f"{clean(price['so_far'])} {money} so far ({rate})"
 
 
 def hint_line(hint: Mapping[str, Any]) -> str:

@@ -142,7 +142,8 @@ def _figures(session: Mapping[str, Any]) -> list[list[Any]]:
     if use:
         lines.append(["Use", use])
     if price:
-        lines.append(["Cost", f"{price['so_far']} {price['currency']} so far"])
+        spent, payer = f"{price['so_far']} {price['currency']} so far", price.get("counted_with")
+        lines.append(["Cost", f"counted with {payer}" if payer else spent])
     if hint:
         lines.append(
             ["Hint", f"peak {size(hint['peak_bytes'])}: tier {hint['tier']} ({hint['label']}) would do"]

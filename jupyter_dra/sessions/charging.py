@@ -9,6 +9,7 @@ from typing import Any, Protocol
 from ..claims import labels
 from ..model import ClaimSpec
 from ..model.reading import items, mapping, text
+from .record import epoch
 
 ClaimKey = tuple[str | None, str]
 ALL_DEVICES = 32
@@ -61,6 +62,9 @@ class Holding(Protocol):
     @property
     def charge(self) -> int: ...
 
+    @property
+    def created_at(self) -> float: ...
+
 
 @dataclass(frozen=True, slots=True)
 class Held:
@@ -111,11 +115,45 @@ def held_by(
             count(session_id, {_key(obj)}, made[_key(obj)])
     for pod in pods:
         session_id = _session(pod, user_label)
-        ended = text(mapping(pod.get("status")).get("phase")) in ("Succeeded", "Failed")
-        if session_id and session_id not in known and not ended:
+        if session_id and session_id not in known and not _over(pod):
             used = _claims_of(pod)
             count(session_id, used, sum(made.get(key, 0) for key in used - counted) or 1)
     return Held(found, counted)
+
+
+def payer_of(session: Holding, pods: Iterable[Mapping[str, Any]]) -> str | None:
+    """The other session that the devices of this one are counted with; None where they count here.
+
+    A claim counts once: with the session it was made for, else with the one that was begun first of those whose pods
+    use it now.
+
+    Args:
+        pods: of the session's namespace, as the watches know them, whoever's they are.
+    """
+    key = (session.namespace, session.claim_name or "")
+    first: dict[str, float] = {}
+    for pod in pods:
+        other = text(mapping(pod["metadata"].get("labels")).get(labels.SESSION))
+        if other and key in _claims_of(pod) and not _over(pod):
+            begun = begun_at(pod)
+            first[other] = min(first.get(other, begun), begun)
+    first.setdefault(session.id, session.created_at)
+    payer = min(first, key=lambda one: (one != session.claim_name, int(first[one]), one))
+    return None if payer == session.id else payer
+
+
+def begun_at(obj: Mapping[str, Any]) -> float:
+    """When the session of a pod or claim was begun; where it does not say, when the object was made."""
+    meta = obj["metadata"]
+    try:
+        return float(mapping(meta.get("annotations"))[labels.CREATED])
+    except (KeyError, TypeError, ValueError):
+        return epoch(meta.get("creationTimestamp")) or 0.0
+
+
+def _over(pod: Mapping[str, Any]) -> bool:
+    """Whether a pod ended: it holds nothing."""
+    return text(mapping(pod.get("status")).get("phase")) in ("Succeeded", "Failed")
 
 
 def _key(claim: Mapping[str, Any]) -> ClaimKey:

@@ -125,6 +125,8 @@ class LiveSession:
         returned: names of pods that were given back here.
         idle_noted, idle_noted_at: what the record says of its idling, and since when; see `idle_notes`.
         handovers: moves to another pod that are under way, by kernel id.
+        counted_with: the other session with which a claim of several sessions is counted, see `charging.payer_of`.
+        pays_from: since when it is counted here, where it was counted with another before.
         idle_by: ``kernel`` where the kernels' activity is enough to call a device idle whose use is not known.
     """
 
@@ -159,6 +161,8 @@ class LiveSession:
     charge: int = 1
     usage: Mapping[str, Any] | None = None
     prices: Prices = NO_PRICES
+    counted_with: str | None = None
+    pays_from: float | None = None
     right_size: Mapping[str, Any] | None = None
     ready_at: float | None = None
     ended: Ended | None = None
@@ -316,10 +320,19 @@ class LiveSession:
 
     def _price(self) -> dict[str, Any] | None:
         """Per hour and until now; the devices are held from their allocation until they are back."""
-        since = self.steps["allocated"].ended_at
+        since = self.pays_from or self.steps["allocated"].ended_at
         until = self.ended.device_returned_at if self.ended else None
-        seconds = 0.0 if since is None else (until or self.clock()) - since
-        return with_cost(self.prices.per_hour(self.devices), seconds)
+        price = self.prices.per_hour(self.devices)
+        return with_cost(price, since, until or self.clock(), counted_with=self.counted_with)
+
+    def count_with(self, payer: str | None) -> bool:
+        """Its claim is counted with that session from now on, None: here; says whether that is a change."""
+        if payer == self.counted_with or self.ended is not None:
+            return False
+        self.pays_from = self.clock() if payer is None else None
+        self.counted_with = payer
+        self.changed("state")
+        return True
 
     def record(self) -> SessionRecord:
         coming = {spare.replaces: spare.pod_name for spare in self.spare}

@@ -30,7 +30,6 @@ from .usage import idle_since
 log = logging.getLogger(__name__)
 
 KERNEL_NOTE = labels.PREFIX + "kernel"
-CREATED = labels.PREFIX + "created"
 
 
 @dataclass(slots=True)
@@ -76,7 +75,7 @@ def session_annotations(ctx: Context, session: LiveSession) -> dict[str, str]:
         labels.USER: session.user,
         labels.SERVER: session.server,
         labels.REQUIREMENT: json.dumps(session.shown_requirement()),
-        CREATED: str(int(session.created_at)),
+        labels.CREATED: str(int(session.created_at)),
         MADE_CLAIM: "true" if session.made_by_us else "false",
     }
 
@@ -304,6 +303,7 @@ def remember(ctx: Context, session: LiveSession, **more: Any) -> None:
             "longest_idle": session.lease.longest_idle,
         },
         "prices": session.prices.as_dict(),
+        "pays_from": session.pays_from,
         "idle": _idle_note(ctx, session, stored),
         **more,
     }

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from decimal import ROUND_DOWN, Decimal
 from typing import Any
 
-from .record import DeviceRecord
+from .record import DeviceRecord, iso
 
 Price = Mapping[str, Any]
 _CENT = Decimal("0.01")
@@ -66,9 +66,21 @@ class Prices:
 NO_PRICES = Prices()
 
 
-def with_cost(price: Price | None, seconds: float) -> dict[str, Any] | None:
-    """The price with ``so_far`` after so many seconds of holding; cents are rounded down."""
+def with_cost(
+    price: Price | None, since: float | None, until: float, *, counted_with: str | None = None
+) -> dict[str, Any] | None:
+    """The price with what was spent from ``since`` (nothing where that is None); cents are rounded down.
+
+    Args:
+        counted_with: the other session on the same claim whose cost this is, so that the claim counts once.
+    """
     if price is None:
         return None
-    cost = Decimal(str(price["amount"])) * Decimal(int(seconds)) / 3600
-    return {**price, "so_far": str(cost.quantize(_CENT, ROUND_DOWN))}
+    start = None if counted_with is not None else since
+    cost = Decimal(str(price["amount"])) * Decimal(int(until - start) if start is not None else 0) / 3600
+    return {
+        **price,
+        "so_far": str(cost.quantize(_CENT, ROUND_DOWN)),
+        "since": iso(start) if start is not None else None,
+        "counted_with": counted_with,
+    }

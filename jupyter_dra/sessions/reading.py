@@ -10,10 +10,10 @@ from typing import Any
 from ..claims import Requirement, labels
 from ..errors import DRAError
 from ..model.reading import json_object
-from .charging import charge_of_claim
+from .charging import begun_at, charge_of_claim
 from .endings import reason_of_pod
 from .live import LiveKernel, LiveSession, Made
-from .making import CREATED, KERNEL_NOTE, Context
+from .making import KERNEL_NOTE, Context
 from .pods import MADE_CLAIM, secret_name
 from .ports import KernelChoice
 from .prices import Prices
@@ -67,7 +67,7 @@ def read_session(ctx: Context, session_id: str, pods: list[Object], claim: Objec
         user=str(notes.get(labels.USER) or tags.get(labels.USER) or ""),
         server=str(notes.get(labels.SERVER) or ""),
         requirement=_requirement(notes.get(labels.REQUIREMENT)),
-        created_at=_created(notes, meta),
+        created_at=begun_at(head),
         lease=_lease(ctx, session_id, pods, stored),
         emit=lambda event: None,
         clock=ctx.clock,
@@ -88,6 +88,7 @@ def read_session(ctx: Context, session_id: str, pods: list[Object], claim: Objec
         session.devices = devices_of(claim, ctx.inventory.describe)
         session.simulated = any(device.facts.get("simulated") for device in session.devices)
     session.prices = Prices.from_dict(stored.get("prices"))
+    session.pays_from = stored.get("pays_from")
     session.shared_with = shared_with(claim) if session.claim is not None else ()
     session.state = _state(pods, claim)
     if session.state == "releasing" and pods:
@@ -125,13 +126,6 @@ def _requirement(text: Any) -> Requirement:
         return Requirement.from_dict(value)
     except (TypeError, ValueError, RecursionError, DRAError):
         return Requirement()
-
-
-def _created(notes: Mapping[str, Any], meta: Mapping[str, Any]) -> float:
-    try:
-        return float(notes[CREATED])
-    except (KeyError, ValueError):
-        return epoch(meta.get("creationTimestamp")) or 0.0
 
 
 def _lease(ctx: Context, session_id: str, pods: list[Object], stored: Mapping[str, Any]) -> Lease:

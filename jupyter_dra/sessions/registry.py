@@ -10,11 +10,11 @@ from typing import Any
 from ..claims import labels
 from ..cluster import WatchCache
 from ..errors import ConflictError, NotFoundError
-from .charging import Held, held_by
+from .charging import Held, held_by, payer_of
 from .events import Publisher
 from .history import ended_session, ended_sessions
 from .live import LiveSession
-from .making import Context
+from .making import Context, remember
 from .ports import SessionEvent
 from .progress import claim_name_of
 from .reading import Found, group_by_session, read_session
@@ -153,6 +153,8 @@ class Registry:
             claim = next(iter(owned.get(session_id, [])), None) or _claim_of(claims, members, namespace)
             one = read_session(ctx, session_id, list(members), claim)
             if one is not None:
+                if not one.session.made_by_us:
+                    one.session.counted_with = payer_of(one.session, pods)
                 result.append(one)
         return result
 
@@ -164,6 +166,15 @@ class Registry:
         self._followed.add(key)
         for cache in (ctx.caches.pods(namespace), ctx.caches.claims(namespace), ctx.caches.events(namespace)):
             cache.subscribe(self._object_changed)
+        ctx.caches.pods(namespace).subscribe(lambda type, pod: self._count_once(ctx, namespace, pod))
+
+    def _count_once(self, ctx: Context, namespace: str, pod: Mapping[str, Any]) -> None:
+        """A pod came or went: of sessions on a claim that was made for none of them, another may count now."""
+        used = claim_name_of(pod)
+        for one in self.living:
+            uses = one.claim_name == used and one.namespace == namespace and not one.made_by_us
+            if uses and one.count_with(payer_of(one, ctx.caches.pods(namespace))):
+                remember(ctx, one)
 
     def _object_changed(self, type: str, obj: Mapping[str, Any]) -> None:
         meta = obj["metadata"]

@@ -51,6 +51,8 @@ def test_use_says_what_is_not_known_and_marks_what_is_simulated() -> None:
 def test_cost_hint_and_end_are_one_line_each() -> None:
     price = {"amount": "2.90", "currency": "EUR", "per": "hour", "so_far": "1.45"}
     assert cost_line(price) == "1.45 EUR so far (2.90 EUR/hour)"
+    joined = {**price, "so_far": "0.00", "counted_with": "bert-9d3fk"}
+    assert cost_line(joined) == "counted with bert-9d3fk (2.90 EUR/hour)"
     hint = {"peak_bytes": 9 * GIB, "total_bytes": 80 * GIB, "label": "24 GB", "tier": "l4", "price": price}
     assert hint_line(hint) == "peak 9.0 of 80.0 GiB: tier l4 (24 GB) would do, 2.90 EUR/hour"
     ended = {

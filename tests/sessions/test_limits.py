@@ -10,7 +10,7 @@ import pytest
 from jupyter_dra.claims import Requirement
 from jupyter_dra.errors import RefusedError
 from jupyter_dra.sessions import SessionPolicy
-from jupyter_dra.sessions.charging import charge_of, charge_of_claim, held_by
+from jupyter_dra.sessions.charging import charge_of, charge_of_claim, held_by, payer_of
 from jupyter_dra.sessions.limits import check_claim, check_limits, check_policy
 
 OPEN = SessionPolicy()
@@ -115,6 +115,7 @@ class Mine:
     claim_name: str | None
     charge: int = 4
     namespace: str = "n"
+    created_at: float = 100.0
 
 
 @pytest.mark.threat("T33")
@@ -129,6 +130,24 @@ def test_a_claim_that_several_sessions_use_is_charged_once_as_the_quota_counts_i
     assert held.further({**template(shared), "metadata": {"name": "mine", "namespace": "n"}}) == 4
     alone = held_by("ada", [], set(), [obj("Pod", "shell", **on_it)], [shared])
     assert alone.by_session == {"shell": 4}
+
+
+def user_of(claim_name: str, session: str, begun: int, **fields: Any) -> dict[str, Any]:
+    pod = obj("Pod", session, spec={"resourceClaims": [{"resourceClaimName": claim_name}]}, **fields)
+    pod["metadata"]["annotations"] = {"jupyter-dra.dev/created": str(begun)}
+    return pod
+
+
+def test_what_a_claim_of_several_sessions_costs_is_counted_with_one_of_them() -> None:
+    pods = [user_of("mine", "second", 120), user_of("mine", "first", 100), user_of("other", "older", 1)]
+    assert payer_of(Mine("first", "mine"), pods) is None
+    assert payer_of(Mine("second", "mine", created_at=120), pods) == "first"
+    assert payer_of(Mine("third", "mine", created_at=130), pods) == "first", "its own pod is still to come"
+    over = [pods[0], user_of("mine", "first", 100, status={"phase": "Succeeded"})]
+    assert payer_of(Mine("second", "mine", created_at=120), over) is None, "the first has let go of it"
+    made = [user_of("maker-abcde", "maker-abcde", 200), user_of("maker-abcde", "guest", 100)]
+    assert payer_of(Mine("guest", "maker-abcde"), made) == "maker-abcde", "the one it was made for"
+    assert payer_of(Mine("alone", None), pods) is None
 
 
 @pytest.mark.threat("T33")

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 from jupyter_dra.errors import NotFoundError, RefusedError
 from jupyter_dra.sessions import Sessions
+from jupyter_dra.sessions.record import epoch
 from jupyter_dra.sessions.sharing import shared_with
 from tests.sessions.place import Place, end_of
 from tests.sessions.test_launch import H100, launched
@@ -93,6 +96,68 @@ def test_it_can_be_taken_back_and_ends_with_the_owners_session(place: Place) -> 
     assert end_of(mira, joined.id, 20).code == "claim-deleted"
     ada.loop.call(ada.ended(session_id), 20)
     place.cluster.wait(place.empty)
+
+
+@pytest.fixture
+def priced(place: Place) -> Iterator[str]:
+    """A tier with a price that can be watched as it grows."""
+    path, name = "/apis/resource.k8s.io/v1/deviceclasses", f"priced-{place.namespace}"
+    made = {
+        "apiVersion": "resource.k8s.io/v1",
+        "kind": "DeviceClass",
+        "metadata": {"name": name, "annotations": {"jupyter-dra.dev/price-per-hour": "7200.00 EUR"}},
+        "spec": {"selectors": [{"cel": {"expression": "device.driver == 'gpu.nvidia.com'"}}]},
+    }
+    place.cluster.request("POST", path, made)
+    yield name
+    place.cluster.request("DELETE", f"{path}/{name}")
+
+
+def test_what_a_joined_session_costs_is_counted_with_its_owners(place: Place, priced: str) -> None:
+    ada, mira = people(place)
+    session_id = launched(ada, {"tier": priced})
+    ada.loop.call(ada.share(session_id, ["mira"]))
+    place.cluster.wait(lambda: mira.loop.call(mira.list()))
+    joined = mira.loop.call(mira.attach(session_id))
+    mira.loop.call(mira.ready(joined.id))
+    place.cluster.wait(lambda: float(_cost(ada, session_id)["so_far"]) >= 2)
+    assert _cost(ada, session_id)["counted_with"] is None
+    counted = _cost(mira, joined.id)
+    assert (counted["counted_with"], counted["so_far"], counted["since"]) == (session_id, "0.00", None)
+
+
+def test_of_two_sessions_on_a_claim_of_kubectls_the_second_counts_once_the_first_has_ended(
+    place: Place, priced: str
+) -> None:
+    path = f"/apis/resource.k8s.io/v1/namespaces/{place.namespace}/resourceclaims"
+    request = {"name": "gpu", "exactly": {"deviceClassName": priced}}
+    claim = {"apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaim", "metadata": {"name": "mine"}}
+    place.cluster.request("POST", path, {**claim, "spec": {"devices": {"requests": [request]}}})
+    service, other = place.service(), place.service()
+    first = launched(service, {"claim": "mine"})
+    place.cluster.wait(lambda: time.time() > service.loop.call(service.get(first)).created_at + 1)
+    second = launched(service, {"claim": "mine"})
+    place.cluster.wait(lambda: len(other.loop.call(other.list())) == 2)
+    for process in (service, other):
+        assert _cost(process, second)["counted_with"] == first
+        assert _cost(process, first)["counted_with"] is None
+
+    service.loop.call(service.stop(first))
+    service.loop.call(service.ended(first), 30)
+    place.cluster.wait(lambda: _cost(service, second)["counted_with"] is None)
+    started = epoch(_cost(service, first)["since"])
+    counts_from = epoch(_cost(service, second)["since"])
+    assert started is not None and counts_from is not None and counts_from > started
+    place.cluster.wait(lambda: float(_cost(service, second)["so_far"]) >= 2)
+    assert _cost(other, second)["since"] == _cost(service, second)["since"], "other processes read it"
+    service.loop.call(service.stop(second))
+    service.loop.call(service.ended(second), 30)
+    place.cluster.request("DELETE", f"{path}/mine")
+
+
+def _cost(service: Sessions, session_id: str) -> dict[str, Any]:
+    price: dict[str, Any] = service.loop.call(service.get(session_id)).as_dict()["price"]
+    return price
 
 
 @pytest.mark.parametrize("text", [None, "mira", '{"mira": 1}', "[1, null]", "[" * 9000])

@@ -103,8 +103,12 @@ def test_the_price_is_that_of_the_alternative_that_was_given_and_of_each_device(
 
 def test_the_cost_so_far_is_rounded_down_and_absent_without_a_price() -> None:
     euros = {"amount": "2.90", "currency": "EUR", "per": "hour"}
-    assert with_cost(euros, 1799.9) == {**euros, "so_far": "1.44"}
-    assert with_cost(None, 3600) is None
+    here = {"since": "1970-01-01T00:00:10Z", "counted_with": None}
+    assert with_cost(euros, 10.0, 1809.9) == {**euros, "so_far": "1.44", **here}
+    assert with_cost(euros, None, 1809.9) == {**euros, "so_far": "0.00", **here, "since": None}
+    elsewhere = {"since": None, "counted_with": "a"}
+    assert with_cost(euros, 10.0, 1809.9, counted_with="a") == {**euros, "so_far": "0.00", **elsewhere}
+    assert with_cost(None, 0.0, 3600) is None
 
 
 def tier(name: str, label: str, low: int, high: int, **more: Any) -> dict[str, Any]:

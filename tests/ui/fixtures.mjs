@@ -320,7 +320,7 @@ export const ended = (minutes, code, change = {}) => ({
   at: at(minutes), code, exit_code: null, by: null, message: '', next: null, params: {}, device_returned_at: at(minutes), ...change
 });
 
-const cost = amount => ({ ...price(amount), so_far: null });
+const cost = (amount, since) => ({ ...price(amount), so_far: null, since: at(since), counted_with: null });
 
 export function session(name, change = {}) {
   return {
@@ -353,7 +353,7 @@ export const bertTrain = session('bert-train', {
   usage: usage(37.4, 79.6, 87, {
     by_kernel: [{ kernel: 'k1', memory_used_bytes: gib(31), cell: null }, { kernel: 'k2', memory_used_bytes: gib(6.1), cell: null }]
   }),
-  price: cost('2.90')
+  price: cost('2.90', -122)
 });
 
 export const sliceDemo = session('slice-demo', {
@@ -437,7 +437,7 @@ export const idle = session('bert-train', {
 });
 
 export const endedMemory = session('bert-train', {
-  state: 'ended', activity: null, created_at: at(-150), ready_at: at(-150), price: cost('2.90'),
+  state: 'ended', activity: null, created_at: at(-150), ready_at: at(-150), price: cost('2.90', -150),
   requirement: { tier: 'high-memory-gpu', host_memory: '16Gi' },
   usage: usage(null, 79.6, null, { peak_bytes: gib(41.2) }),
   ended: ended(-28, 'out-of-memory', {
@@ -446,7 +446,7 @@ export const endedMemory = session('bert-train', {
 });
 
 export const endedStopped = session('ocr-test', {
-  state: 'ended', activity: null, created_at: at(-109), ready_at: at(-109), price: cost('2.90'),
+  state: 'ended', activity: null, created_at: at(-109), ready_at: at(-109), price: cost('2.90', -109),
   right_size: { peak_bytes: gib(9.1), total_bytes: gib(79.6), label: '24 GB', tier: 'small-gpu', price: price('0.60') },
   ended: ended(-61, 'stopped', { exit_code: 0, by: 'ada' })
 });

@@ -685,12 +685,17 @@ export interface components {
       /** @description users who may join */
       readonly shared_with: readonly string[];
     };
+    /** @description what the devices cost; a claim that several sessions use counts once, with one of them */
     readonly Cost: {
       readonly amount: string;
       readonly currency: string;
       /** @constant */
       readonly per: 'hour';
       readonly so_far: string | null;
+      /** @description from when it counts in this session; null where it does not, or not yet */
+      readonly since: string | null;
+      /** @description the other session whose cost it is */
+      readonly counted_with: string | null;
     };
     readonly SessionDevice: {
       readonly request: string;

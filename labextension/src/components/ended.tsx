@@ -6,8 +6,8 @@ import type { Session } from '../api/types';
 import { waysAgain, type WayAgain } from '../format/again';
 import { clock, duration } from '../format/durations';
 import { endedEarly, endWords, isFault } from '../format/ends';
-import { soFar } from '../format/numbers';
 import { rightSizeWords } from '../format/rightsize';
+import { spentWords } from '../format/sessions';
 import { usedOf } from '../format/sizes';
 import type { Speech } from '../format/speech';
 import { stepViews } from '../format/steps';
@@ -45,7 +45,7 @@ function factsLine(speech: Speech, session: Session): string | null {
   if (peak && total) {
     parts.push(fill(trans.__('peak {used}'), { used: usedOf(speech, peak, total) }));
   }
-  const cost = session.price ? soFar(speech, session.price, seconds / 3600) : null;
+  const cost = spentWords(speech, session, Date.parse(session.ended.at));
   if (cost) {
     parts.push(cost);
   }

@@ -252,18 +252,22 @@ export function leaseLeft(session: Session, now: number): number | null {
   return whole > 0 ? Math.min(1, Math.max(0, (Date.parse(ends) - now) / whole)) : null;
 }
 
-/** "€5.90": what the device has cost until now, or null where no price is set. */
+/** "€5.90": what the device has cost until now; null where no price is set, or it is counted with another session. */
 export function spentWords(speech: Speech, session: Session, now: number): string | null {
-  if (!session.price) {
+  const { price, ended } = session;
+  if (!price?.since) {
     return null;
   }
-  const start = Date.parse(session.ready_at ?? session.created_at);
-  const end = session.ended ? Date.parse(session.ended.at) : now;
-  return soFar(speech, session.price, Math.max(0, end - start) / 3600e3);
+  const end = ended ? Date.parse(ended.device_returned_at ?? ended.at) : now;
+  return soFar(speech, price, Math.max(0, end - Date.parse(price.since)) / 3600e3);
 }
 
-/** "€5.90 so far." */
+/** "€5.90 so far.", or with which other session the cost of the claim they share is counted. */
 export function costWords(speech: Speech, session: Session, now: number): string | null {
+  const payer = session.price?.counted_with;
+  if (payer) {
+    return fill(speech.trans.__('Its cost is counted with {session}.'), { session: payer });
+  }
   const money = spentWords(speech, session, now);
   return money ? fill(speech.trans.__('{money} so far.'), { money }) : null;
 }

@@ -43,7 +43,14 @@ const DEVICE = {
 
 const BERT = session('bert', {
   kernels: [kernel('k1', 'train.ipynb', 'busy'), kernel('k2', 'eval.ipynb')],
-  price: { amount: '2.90', currency: 'EUR', per: 'hour', so_far: null },
+  price: {
+    amount: '2.90',
+    currency: 'EUR',
+    per: 'hour',
+    so_far: null,
+    since: session('bert').ready_at,
+    counted_with: null
+  },
   usage: {
     at: at(0),
     source: 'nvml',

@@ -5,7 +5,7 @@ import { isFault } from '../../src/format/ends';
 import { moveWords, staysWords } from '../../src/format/moves';
 import { reasonLine } from '../../src/format/reasons';
 import { fieldWords, requirementLine } from '../../src/format/requirement';
-import { costWords, neighbourWords, placeLabel, queueWords } from '../../src/format/sessions';
+import { costWords, neighbourWords, placeLabel, queueWords, spentWords } from '../../src/format/sessions';
 import { stepDetail, stepTime, stepTitle, stepViews } from '../../src/format/steps';
 import { sentenceText } from '../../src/format/text';
 import { at, kernel, NOW, session } from '../data/answers';
@@ -120,10 +120,17 @@ test('an end is somebody’s fault only where something went wrong', () => {
 test('money is shown only where the admin set a price', () => {
   expect(costWords(ENGLISH, session('a'), NOW)).toBeNull();
   const priced = session('a', {
-    price: { amount: '6.00', currency: 'EUR', per: 'hour', so_far: null },
-    ready_at: at(-30)
+    price: { amount: '6.00', currency: 'EUR', per: 'hour', so_far: null, since: at(-30), counted_with: null },
+    ready_at: at(-20)
   });
   expect(costWords(ENGLISH, priced, NOW)).toBe('€3.00 so far.');
+});
+
+test('what a claim of two sessions costs is told by one of them', () => {
+  const price = { amount: '6.00', currency: 'EUR', per: 'hour' as const, so_far: '0.00', since: null };
+  const joined = session('b', { price: { ...price, counted_with: 'a-9d3fk' }, ready_at: at(-30) });
+  expect(spentWords(ENGLISH, joined, NOW)).toBeNull();
+  expect(costWords(ENGLISH, joined, NOW)).toBe('Its cost is counted with a-9d3fk.');
 });
 
 test('a kernel that is there, moved or not, waits for nothing', () => {
