@@ -235,7 +235,7 @@ async def _release(ctx: Context, session: LiveSession, why: Reason) -> None:
 
 
 async def _right_size(ctx: Context, session: LiveSession) -> dict[str, Any] | None:
-    """Whether a smaller tier would have done; a cluster that cannot be asked now gives no advice."""
+    """Whether a smaller tier would have done; a question that fails gives no advice, and holds up no end."""
     if not (session.usage or {}).get("complete") or not ctx.inventory.loaded:
         return None
     held = next((session.prices.classes.get(device.request) for device in session.devices), None)
@@ -243,9 +243,12 @@ async def _right_size(ctx: Context, session: LiveSession) -> dict[str, Any] | No
         tiers = await ctx.inventory.ask(
             lambda inventory: inventory.tiers(ctx.policy.tiers, namespace=session.namespace)
         )
+        return right_size(session.usage, tiers, held=held)
     except DRAError:
         return None
-    return right_size(session.usage, tiers, held=held)
+    except Exception:
+        log.exception("Whether a smaller tier would have done for %s is not known", session.id)
+        return None
 
 
 def _with_facts(session: LiveSession, why: Reason) -> Reason:
@@ -374,17 +377,27 @@ async def _secret_of(
 
 
 async def tick(ctx: Context, registry: Registry) -> None:
-    """Once a second: leases and idle limits that podside should have enforced, notes of idling, and old records."""
+    """Once a second: leases and idle limits that podside should have enforced, notes of idling, and old records.
+
+    A fault in one session keeps no other one from ending.
+    """
     while True:
         await asyncio.sleep(1.0)
-        now = ctx.clock()
         for session in list(registry.live.values()):
-            if session.ended is not None:
-                if now - session.ended.at > ctx.policy.history_seconds:
-                    registry.forget(session.id)
-            elif session.releasing is None and not session.adopted:
-                note_idle(ctx, session)
-                _enforce(ctx, session, now)
+            try:
+                _tick(ctx, registry, session)
+            except Exception:
+                log.exception("The lease of session %s cannot be looked after", session.id)
+
+
+def _tick(ctx: Context, registry: Registry, session: LiveSession) -> None:
+    now = ctx.clock()
+    if session.ended is not None:
+        if now - session.ended.at > ctx.policy.history_seconds:
+            registry.forget(session.id)
+    elif session.releasing is None and not session.adopted:
+        note_idle(ctx, session)
+        _enforce(ctx, session, now)
 
 
 def _enforce(ctx: Context, session: LiveSession, now: float) -> None:

@@ -30,7 +30,7 @@ SETTLED = 10.0
 async def reconcile_for_ever(ctx: Context, registry: Registry) -> None:
     """At start, soon after a pod ended that nobody here follows, and every minute; from what the watches know.
 
-    A fault of the cluster waits for the next round.
+    A fault, of the cluster or of ours, waits for the next round.
     """
     registry.follow(ctx, ctx.client.namespace)
     while True:
@@ -39,6 +39,8 @@ async def reconcile_for_ever(ctx: Context, registry: Registry) -> None:
             await reconcile(ctx, registry)
         except DRAError as error:
             log.info("Cleaning up waits: %s", error)
+        except Exception:
+            log.exception("Cleaning up failed; it is tried again")
         try:
             async with asyncio.timeout(PERIOD):
                 await registry.stray.wait()
