@@ -34,9 +34,9 @@ def numbers(offer: TierOffer) -> list[int]:
 
 def least(offer: TierOffer) -> int:
     """The smallest number of devices a tier gives; 1 where it gives every device of a node."""
-    if isinstance(offer.counts, tuple) and offer.counts:
-        return min(offer.counts)
     fixed = offer.requirement.get("count")
+    if fixed is None and isinstance(offer.counts, tuple) and offer.counts:
+        return min(offer.counts)
     return fixed if isinstance(fixed, int) else 1
 
 

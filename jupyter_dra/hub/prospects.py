@@ -85,8 +85,9 @@ def prospects(
     for offer in offers:
         if "claim" in offer.requirement or not offer.facts.get("devices"):
             continue
-        count = "all" if offer.counts == "all" or offer.requirement.get("count") == "all" else 1
-        wish = {**offer.requirement, "count": count}
+        count = "all" if offer.requirement.get("count", offer.counts) == "all" else 1
+        # As a start reads the same choice: what the tier says where nobody says otherwise, then what it settles.
+        wish = {**offer.defaults, **offer.requirement, "count": count}
         mine = found[offer.name] = {"": _ask(inventory, wish, namespace)}
         if "vram" in offer.requirement:
             continue

@@ -260,6 +260,18 @@ def test_a_tier_that_gives_every_device_of_a_node_says_how_many_they_are() -> No
     assert any("4 devices on 2 nodes, likely 2 × A100 40 GB." in one for one in page.texts)
 
 
+def test_what_a_tier_says_by_default_and_settles_is_in_its_verdict() -> None:
+    inventory = Inventory.from_objects(two_sizes())
+    entry = {"name": "gpu", "counts": [1, 2], "requirement": {"count": 2}}
+    offered = offers(
+        [TierOffer.from_config(entry)], [{**inventory.tiers()[0], "defaults": {"vram": "80GB"}}], ()
+    )
+    found = prospects(inventory, offered, "default")
+    assert found["gpu"][""].likely == "H100 80 GB"
+    page = Page(render(Rules(offered), prospects=found, chosen={"tier": "gpu"}))
+    assert any("1 node has 2 free devices, likely 2 × H100 80 GB." in one for one in page.texts)
+
+
 def test_no_tier_at_all_is_said() -> None:
     page = Page(render(Rules(allow_none=False)))
     assert any("No devices are offered to you here" in one for one in page.texts)
