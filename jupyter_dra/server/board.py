@@ -5,13 +5,13 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-import sys
 import time
 from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from ..errors import ClusterError, ConflictError, DRAError, InputError
+from .localcluster import LocalCluster
 
 if TYPE_CHECKING:
     from jupyter_server.serverapp import ServerApp
@@ -27,10 +27,6 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 EVENTS = "https://events.jupyter-dra.dev/"
-_LOCAL_SECONDS = 30
-_LOCAL_FRESH = 5
-_LOCAL_SELDOM = 300
-_NO_LOCAL = {"kind": "LocalCluster", "version": 1, "running": False}
 _INVENTORY_PAUSE = 0.2
 _STATES = {
     "no-cluster": "no-cluster",
@@ -71,7 +67,7 @@ class Board:
         self._keeping: Keeping | None = None
         self._activity: ActivityNote | None = None
         self._picture: tuple[Inventory, DevicePicture] | None = None
-        self._local: tuple[float, dict[str, Any] | None] = (0.0, None)
+        self._local = LocalCluster(str(server.root_dir))
 
     # Parts, made on first use
 
@@ -211,7 +207,7 @@ class Board:
         rights: dict[str, bool] = {}
         simulated = False
         revision, current = None, self._context
-        local = asyncio.ensure_future(self.local_status())
+        local = asyncio.ensure_future(self._local.status(seldom=self._told[:1] == ("ready",)))
         try:
             about = await self.sessions.context()
             current = (await self.sessions.open()).context
@@ -280,66 +276,12 @@ class Board:
         self._context = name
         return await self.status()
 
-    async def local_status(self) -> dict[str, Any]:
-        """The LocalCluster document, from the command that knows; rarely asked while a cluster works."""
-        asked, known = self._local
-        now = time.monotonic()
-        fresh = _LOCAL_SELDOM if self._told[:1] == ("ready",) else _LOCAL_FRESH
-        if known is None or now - asked > fresh:
-            done = await self._local_command("status", "-o", "json", check=False)
-            known = done if done.get("kind") == "LocalCluster" else {**_NO_LOCAL}
-            self._local = now, known
-        return known
-
     async def start_local(self, devices: list[str]) -> dict[str, Any]:
         """Start the local cluster as a process of its own and use it; answers with the new Status."""
-        import os
-
-        words = ["up", "-o", "json", "--workdir", str(self._server.root_dir)]
-        if devices:
-            words += ["--devices", *devices]
-        if hasattr(os, "geteuid") and os.geteuid() == 0:
-            words.append("--allow-root")
-        await self._local_command(*words)
-        self._local = 0.0, None
+        await self._local.start(devices)
         await self._drop_sessions(keep=True)
         self._context = "local"
         return await self.status()
-
-    async def _local_command(self, *words: str, check: bool = True) -> dict[str, Any]:
-        import json
-
-        process = await asyncio.create_subprocess_exec(
-            sys.executable,
-            "-m",
-            "jupyter_dra.cli.main",
-            "local",
-            *words,
-            stdin=asyncio.subprocess.DEVNULL,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.PIPE,
-        )
-        try:
-            out, err = await asyncio.wait_for(process.communicate(), _LOCAL_SECONDS)
-        except TimeoutError as error:
-            process.kill()
-            raise ClusterError(
-                f"The local cluster did not start within {_LOCAL_SECONDS} s.",
-                code="unreachable",
-                next_step="Start it in a terminal with `jupyter dra local up`; it says what holds it up.",
-            ) from error
-        if check and process.returncode:
-            text = err.decode("utf-8", "replace").strip().splitlines()
-            raise ClusterError(
-                f"The local cluster did not start: {text[0] if text else 'no reason given'}",
-                code="unreachable",
-                next_step="Start it in a terminal with `jupyter dra local up`.",
-            )
-        try:
-            document: dict[str, Any] = json.loads(out)
-        except ValueError:
-            return {}
-        return document
 
     # The inventory
 
