@@ -7,6 +7,7 @@ they decide.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from math import ceil
 from typing import NamedTuple
 
@@ -90,6 +91,7 @@ class _Local(NamedTuple):
     least: int = 0
 
 
+@lru_cache(maxsize=2048)
 def estimate(text: str, version: tuple[int, int]) -> int:
     """The highest cost of one evaluation of a selector that compiles; 2**64 - 1 where there is no bound."""
     node = parse(text)

@@ -63,7 +63,7 @@ def check_served(
         yield from _not_served(subject, target)
     decoded = decode(_sorted(subject.value), target=target)
     yield from _decode_findings(subject, decoded)
-    yield from _rule_findings(subject, kind, target, namespaces)
+    yield from _rule_findings(subject, kind, target, namespaces, decoded)
     for dropped in versions.dropped_fields(to_v1(decoded.value), target):
         gate = dropped.gate
         since = f", on by default since 1.{gate.on}" if gate.on else ""
@@ -269,11 +269,15 @@ def _unquoted(subject: Subject, problem: Problem, node: Tree, server: ServerText
 
 
 def _rule_findings(
-    subject: Subject, kind: schemas.Kind, target: str, namespaces: Mapping[str, Mapping[str, str]]
+    subject: Subject,
+    kind: schemas.Kind,
+    target: str,
+    namespaces: Mapping[str, Mapping[str, str]],
+    as_written: Decoded,
 ) -> Iterator[Finding]:
     """The rules, on the object as it was meant: misplaced fields in their place, unknown ones left out."""
     view = to_v1(meant(subject.value)) if subject.is_dra else without_wrappers(subject.value)
-    decoded = decode(_sorted(view), target=target)
+    decoded = as_written if view == subject.value else decode(_sorted(view), target=target)
     value = apply_defaults(decoded.value)
     known = decoded.kind or kind
     meta = value.setdefault("metadata", {})

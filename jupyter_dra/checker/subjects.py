@@ -246,7 +246,9 @@ def read_subjects(
                 full = _with_item_type(entry, value)
                 yield from read_subjects(document, full, (*base, "items", index), index)
         return
-    yield Subject(document, value, base, item, sound(meant(value)), sound(without_wrappers(value)))
+    view, flat = meant(value), without_wrappers(value)
+    plain = sound(flat)
+    yield Subject(document, value, base, item, plain if view == flat else sound(view), plain)
 
 
 def sound(value: Mapping[str, Any]) -> Mapping[str, Any]:

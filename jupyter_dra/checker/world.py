@@ -77,6 +77,8 @@ class World:
     taken_whole: Counter[str] = field(default_factory=Counter)
     _seen: set[str] = field(default_factory=set)
     _covered: dict[str, list[Sample]] = field(default_factory=dict)
+    _views: dict[int, DeviceView] = field(default_factory=dict)
+    _outcomes: dict[tuple[str, int], bool | str] = field(default_factory=dict)
 
     def of_domain(self, domain: str) -> list[Sample]:
         """Devices whose driver is the domain."""
@@ -112,12 +114,24 @@ class World:
         return self.texts >= 0
 
     def outcome(self, text: str, sample: Sample) -> bool | str:
-        """A selector on a device: true, false, or the text of the error. Raises BudgetExceeded."""
+        """A selector on one of the samples: true, false, or the text of the error. Raises BudgetExceeded.
+
+        Many objects ask for the same: each text is tried on each sample once.
+        """
+        key = text, id(sample)
+        if key not in self._outcomes:
+            self._outcomes[key] = self._tried(text, sample)
+        return self._outcomes[key]
+
+    def _tried(self, text: str, sample: Sample) -> bool | str:
         selector = compiled(text)
         if selector is None:
             return "does not compile"
         try:
-            found = selector.outcome(DeviceView.of(sample.device, sample.driver), self.allowance)
+            view = self._views.get(id(sample))
+            if view is None:
+                view = self._views[id(sample)] = DeviceView.of(sample.device, sample.driver)
+            found = selector.outcome(view, self.allowance)
         except CELRuntimeError as error:
             return error.message
         return found.message if isinstance(found, CELRuntimeError) else found is True

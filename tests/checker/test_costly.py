@@ -65,3 +65,12 @@ def test_what_is_too_long_by_itself_is_refused_as_the_server_does() -> None:
     result = check([claim(*over)])
     assert {finding.code for finding in result.findings} == {"too-long"}
     assert len(result.findings) == 32
+
+
+def test_a_selector_of_many_objects_is_tried_once_on_each_device() -> None:
+    # Forty different ones take more than a check may; forty that are the same take what one takes.
+    once = "lists.range(150).all(i, lists.range(50).all(j, i + j >= 0))"
+    assert not check([claim(once)]).findings
+    assert not check([claim(once, name=f"c{number}") for number in range(40)]).findings
+    others = [claim(f"{once} && {number} == {number}", name=f"c{number}") for number in range(40)]
+    assert only(check(others), "selectors-costly")
