@@ -42,8 +42,12 @@ def held(pods: Pods) -> LocalPod:
 
 def dial(background: BackgroundLoop, pod: LocalPod, credentials: Any) -> str:
     """The error code of a dial; "ok" when it is let in."""
+
+    async def open_and_close() -> None:
+        (await Dialer(pod, credentials).open("podside")).close()
+
     try:
-        background.call(Dialer(pod, credentials).open("podside")).close()
+        background.call(open_and_close())
     except ClusterError as error:
         return error.code
     return "ok"
