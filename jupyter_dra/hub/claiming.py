@@ -264,6 +264,10 @@ class ServerClaims:
         ]
         return words.waiting(plan, self.title, ours, spawner.wait_timeout, show_holders=spawner.show_holders)
 
+    async def taken_since(self) -> str:
+        """Since when nothing is free for this server, in words; empty where that is not known."""
+        return words.taken_since(await self.plan()) if self._manifests else ""
+
     # State
 
     def as_state(self) -> dict[str, Any]:

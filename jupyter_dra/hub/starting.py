@@ -81,7 +81,8 @@ class Start:
             warning = words.last_warning(spawner.events)
             return f"No node had room for the server within {words.duration(seconds)}.{warning}"
         kept = why.partition(" It goes on by itself")[0].removeprefix("Waiting: ")
-        return f"No device became free within {words.duration(seconds)}. {kept}".strip()
+        since = await spawner.server_claims.taken_since()
+        return f"No device became free within {words.duration(seconds)}. {kept} {since}".strip()
 
     async def messages(self) -> AsyncIterator[dict[str, Any]]:
         """What the progress page shows, as it happens; the same words are not said twice in a row."""

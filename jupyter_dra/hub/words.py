@@ -84,6 +84,20 @@ def waiting(
     return f"{text} {limit}"
 
 
+def taken_since(plan: Mapping[str, Any]) -> str:
+    """Since when all matching devices are taken; empty where not every holder can be seen.
+
+    The newest holder took the last one. Who it is stays unsaid.
+    """
+    holders = [row for row in plan["holders"] if row["claim"]]
+    total = plan["counts"]["matching"]
+    known = all(row.get("since") for row in holders)
+    if not total or not known or sum(row["devices"] for row in holders) < total:
+        return ""
+    newest = max(str(row["since"]) for row in holders)
+    return f"The last one was taken on {newest[:10]} at {newest[11:16]} UTC."
+
+
 def scaling(events: Sequence[Mapping[str, Any]], passed: float) -> str | None:
     """What the node scaler said last about this pod, or None."""
     for event in reversed(events):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import time
 from typing import Any
 
@@ -163,6 +164,25 @@ def test_a_start_waits_in_words_and_goes_on_when_a_device_is_freed(
 
     stories.run(story)
     cluster.kubectl("delete", "-n", "team-c", "resourceclaim", "holder-b")
+
+
+def test_who_waited_in_vain_reads_since_when_all_is_taken(stories: Stories, cluster: LocalCluster) -> None:
+    async def story() -> str:
+        holders = [spawner("lea", server) for server in ("one", "two")]
+        await asyncio.gather(*(start(one, {"tier": "medium"}) for one in holders))
+        late = spawner("mia", wait_timeout=1)
+        with pytest.raises(web.HTTPError) as caught:
+            await start(late, {"tier": "medium"})
+        await asyncio.gather(late.stop(), *(one.stop() for one in holders))
+        await asyncio.gather(settle(cluster, "lea"), settle(cluster, "mia"))
+        return message(caught)
+
+    told = stories.run(story)
+    assert re.fullmatch(
+        r"No device became free within 1 s\. 2 of 2 Medium GPUs are taken\. 2 are held in this hub, 0 outside it\. "
+        r"The last one was taken on \d{4}-\d\d-\d\d at \d\d:\d\d UTC\.",
+        told,
+    ), told
 
 
 def test_a_wrong_image_ends_the_start_and_frees_the_device(stories: Stories, cluster: LocalCluster) -> None:

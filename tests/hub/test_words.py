@@ -37,6 +37,16 @@ def test_a_holder_out_of_sight_is_outside_the_hub() -> None:
     assert "cannot be seen" in words.waiting(plan(None, None), "GPU", [], 7200)
 
 
+def test_since_when_all_is_taken_is_said_where_every_holder_is_seen() -> None:
+    found = plan(3, 0, ("hub", "ours", 1), ("batch", "batch-7", 2))
+    assert words.taken_since(found) == ""
+    for row, since in zip(found["holders"], ("2026-11-30T10:01:00Z", "2026-11-29T08:00:00Z"), strict=True):
+        row["since"] = since
+    assert words.taken_since(found) == "The last one was taken on 2026-11-30 at 10:01 UTC."
+    found["counts"]["matching"] = 4
+    assert words.taken_since(found) == "", "one is held by somebody out of sight"
+
+
 @pytest.mark.parametrize(
     ("reason", "start"),
     [
