@@ -51,7 +51,9 @@ def _as_requirement(wanted: Wanted) -> Requirement:
     if isinstance(wanted, Requirement):
         return wanted
     if not isinstance(wanted, Mapping):
-        raise InputError("The claims of a pod are no wish of one session.")
+        raise InputError(
+            "The claims of a pod are no wish of one session.", next_step="Ask for one claim at a time."
+        )
     is_claim = "spec" in wanted or "apiVersion" in wanted
     return Requirement(claim=wanted) if is_claim else Requirement.from_dict(wanted)
 

@@ -243,11 +243,11 @@ class LiveSession:
             self._step(replace(step, state="doing", started_at=self.clock(), params=params))
 
     def done(self, code: str, **params: Any) -> None:
-        """A step is done now; begins it as well when it had not."""
+        """A step is done now, begun as well when it had not been; what held it up is told no longer."""
         step = self.steps[code]
         if step.state not in ("done", "failed"):
             now = self.clock()
-            merged = {**step.params, **params}
+            merged = {**_without_detail(step.params), **params}
             started = step.started_at if step.started_at is not None else now
             self._step(replace(step, state="done", started_at=started, ended_at=now, params=merged))
 
@@ -255,7 +255,7 @@ class LiveSession:
         """What the cluster says holds up the step that is under way; None takes it back."""
         for step in self.steps.values():
             if step.state == "doing" and step.params.get("detail") != text:
-                rest = {key: value for key, value in step.params.items() if key != "detail"}
+                rest = _without_detail(step.params)
                 self._step(replace(step, params={**rest, "detail": text} if text else rest))
 
     def fail_step(self) -> None:
@@ -373,3 +373,7 @@ class LiveSession:
             image=self.image,
             shared_with=self.shared_with,
         )
+
+
+def _without_detail(params: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in params.items() if key != "detail"}

@@ -45,6 +45,8 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
+_ANEW = "Start a session of your own."
+
 P = ParamSpec("P")
 R = TypeVar("R")
 
@@ -358,7 +360,9 @@ class Sessions:
             )
         session = await self._registry.own(ctx, session_id)
         if session.releasing is not None or session.state not in ("running", "starting", "waiting"):
-            raise ConflictError(f"The session {session_id} is {session.state}.", code="in-use")
+            raise ConflictError(
+                f"The session {session_id} is {session.state}.", code="in-use", next_step=_ANEW
+            )
         if session.claim_name is None:
             raise ConflictError(
                 "The session has no claim yet.", code="in-use", next_step="Try again in a moment."
@@ -424,7 +428,9 @@ class Sessions:
         """Drop the record of an ended session; raises ConflictError while it lives."""
         session = self._registry.live.get(session_id)
         if session is not None and session.ended is None:
-            raise ConflictError(f"The session {session_id} has not ended.", code="in-use")
+            raise ConflictError(
+                f"The session {session_id} has not ended.", code="in-use", next_step="Stop it first."
+            )
         self._registry.forget(session_id)
         if self._opening.current is not None:
             self._opening.current.store.remove(session_id)
@@ -581,5 +587,8 @@ class Sessions:
 def _kernel(session: LiveSession, kernel_id: str | None) -> LiveKernel:
     kernel = session.kernel(kernel_id)
     if kernel is None:
-        raise NotFoundError(f"The session {session.id} has no kernel {kernel_id or 'yet'}.")
+        raise NotFoundError(
+            f"The session {session.id} has no kernel {kernel_id or 'yet'}.",
+            next_step=f"Its kernels: `jupyter dra describe {session.id}`.",
+        )
     return kernel

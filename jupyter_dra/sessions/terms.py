@@ -101,11 +101,17 @@ def _new_end(lease: Lease, by: float | None, ends_at: str | None) -> float | Non
     if ends_at is not None:
         value = epoch(ends_at)
         if value is None:
-            raise InputError(f"{ends_at!r} is no RFC 3339 time.", path="lease.ends_at")
+            raise InputError(
+                f"{ends_at!r} is no RFC 3339 time.",
+                path="lease.ends_at",
+                next_step="Write it like 2026-11-30T18:00:00Z.",
+            )
         return value
     if by is not None:
         if lease.ends_at is None:
-            raise InputError("This session has no end to extend.", path="lease")
+            raise InputError(
+                "This session has no end to extend.", path="lease", next_step="Stop it when you are done."
+            )
         return lease.ends_at + by
     return None
 

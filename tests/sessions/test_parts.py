@@ -14,13 +14,16 @@ from typing import Any
 import pytest
 import yaml
 
+from jupyter_dra.claims import Requirement
 from jupyter_dra.errors import DRAError, RefusedError, RequirementError
 from jupyter_dra.kernels.runtime import PORT
 from jupyter_dra.sessions import BackgroundLoop, SessionEvent, SessionPolicy, VolumeOffer, load_identity
 from jupyter_dra.sessions.events import Publisher
 from jupyter_dra.sessions.images import image_allowed
+from jupyter_dra.sessions.live import LiveSession
 from jupyter_dra.sessions.pods import PodRequest, build_pod, build_secret, read_secret
 from jupyter_dra.sessions.ports import PodMaterials
+from jupyter_dra.sessions.record import Lease
 from jupyter_dra.sessions.seal import is_sealed, lease_text, read_lease, seal
 from jupyter_dra.sessions.store import SessionStore
 
@@ -200,6 +203,26 @@ def test_a_data_folder_that_cannot_be_used_is_named_with_what_to_do(tmp_path: Pa
     shutil.rmtree(tmp_path / "sessions")
     with pytest.raises(DRAError, match="No such file or directory"):
         store.write("s-22222", {"a": 1})
+
+
+def test_what_held_a_step_up_is_told_while_it_is_under_way_only() -> None:
+    session = LiveSession(
+        id="s-22222",
+        name="s",
+        namespace="default",
+        user="ada",
+        server="",
+        requirement=Requirement(tier="gpu"),
+        created_at=0.0,
+        lease=Lease(None, None, None),
+        emit=lambda event: None,
+        clock=lambda: 1.0,
+    )
+    session.begin("scheduled")
+    session.explain("the object has been modified")
+    assert session.steps["scheduled"].params == {"detail": "the object has been modified"}
+    session.done("scheduled", node="n-1")
+    assert session.steps["scheduled"].params == {"node": "n-1"}
 
 
 def test_the_background_loop_runs_while_the_caller_blocks_and_ends_cleanly() -> None:
