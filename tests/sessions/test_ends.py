@@ -105,7 +105,7 @@ def test_an_end_that_the_cluster_tells_while_the_kernel_is_dialled_is_not_missed
     ctx = service.loop.call(service._context())
     claims = ctx.caches.claims(place.namespace)
 
-    async def late(*_: object) -> None:
+    async def late(*_: object, **__: object) -> None:
         """A dial that fails after all the news of the end has come, that of the claim's deallocation at last."""
         while "allocation" in (claims.get(session_id, place.namespace) or {}).get("status", {}):
             await asyncio.sleep(0.01)
