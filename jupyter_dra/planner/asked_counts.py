@@ -6,13 +6,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from jupyter_dra.claims import Requirement
-from jupyter_dra.planner.offered_counts import Counts, is_offered, list_counts
-from jupyter_dra.planner.tiers import tier_words
+from jupyter_dra.planner.offered_counts import is_offered, list_counts
+from jupyter_dra.planner.tiers import tier_counts, tier_words
 
 if TYPE_CHECKING:
     from jupyter_dra.planner.inventory import Inventory
 
-__all__ = ["count_refusal", "counts_of", "with_usual_counts"]
+__all__ = ["count_refusal", "with_usual_counts"]
 
 Json = Mapping[str, Any]
 
@@ -42,12 +42,6 @@ def _settled(inventory: Inventory, wish: Requirement, tiers: Sequence[Json]) -> 
     return wish if usual == 1 else wish.changed(count=usual)
 
 
-def counts_of(inventory: Inventory, tier: str | None, tiers: Sequence[Json]) -> Counts:
-    """The numbers a tier is offered in; None where every one is, or where there is no such tier."""
-    words = tier_words(inventory, tier, tiers) if tier is not None else None
-    return words["limits"]["counts"] if words is not None else None
-
-
 def count_refusal(
     inventory: Inventory, requirement: Requirement | None, tiers: Sequence[Json]
 ) -> dict[str, Any] | None:
@@ -56,7 +50,7 @@ def count_refusal(
     ``path`` names the field, ``next`` what may be asked for instead.
     """
     for path, tier, count in _asked(requirement) if requirement is not None else ():
-        offered = counts_of(inventory, tier, tiers)
+        offered = tier_counts(inventory, tier, tiers)
         if offered is None or is_offered(count, offered):
             continue
         return {

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 from jupyter_dra.allocator import DeviceKind
 from jupyter_dra.claims import Requirement, labels
 from jupyter_dra.errors import BudgetExceeded, DRAError
-from jupyter_dra.planner.asked_counts import counts_of, with_usual_counts
+from jupyter_dra.planner.asked_counts import with_usual_counts
 from jupyter_dra.planner.judge import Judgement
 from jupyter_dra.planner.messages import Line
 from jupyter_dra.planner.naming import DeviceFacts
 from jupyter_dra.planner.offered_counts import is_offered
 from jupyter_dra.planner.stock import stock_of
 from jupyter_dra.planner.survey import MatchTable
-from jupyter_dra.planner.tiers import tier_kinds
+from jupyter_dra.planner.tiers import tier_counts, tier_kinds
 from jupyter_dra.planner.wish import Wish, interpret
 
 if TYPE_CHECKING:
@@ -121,7 +121,7 @@ def _changes(
     yield from _without_companions(requirement, count)
     yield from _less_memory(inventory, requirement, lines)
     yield from _more_kinds(inventory, requirement, lines)
-    offered = counts_of(inventory, requirement.tier, tiers)
+    offered = tier_counts(inventory, requirement.tier or "", tiers)
     yield from (one for one in _fewer_devices(count, judgement) if is_offered(one.change["count"], offered))
     if count == 1:
         yield from _parts(inventory, requirement)
@@ -282,7 +282,13 @@ def _other_tiers(inventory: Inventory, requirement: Requirement, tiers: Sequence
     others = [
         one
         for one in facts.values()
-        if one.name != requirement.tier and not one.hidden and one.device_kind == kind
+        if one.name != requirement.tier
+        and not one.hidden
+        and one.device_kind == kind
+        and not (
+            requirement.count_given
+            and not is_offered(requirement.count, tier_counts(inventory, one.name, ()))
+        )
     ]
     for one in sorted(others, key=lambda one: (abs((one.min_bytes or 0) - wanted), one.name)):
         yield _Change("other-tier", {"tier": one.name}, f"Use {one.display_name or one.name}")

@@ -13,14 +13,14 @@ from jupyter_dra.planner.admin_tiers import admin_tier, tier_class
 from jupyter_dra.planner.certainty import scales_from_zero
 from jupyter_dra.planner.facts import device_kind_of, matching_kinds
 from jupyter_dra.planner.naming import DeviceFacts
-from jupyter_dra.planner.offered_counts import is_offered, read_counts, usual_count
+from jupyter_dra.planner.offered_counts import Counts, is_offered, read_counts, usual_count
 from jupyter_dra.planner.permission import class_refusal
 from jupyter_dra.planner.stock import Stock, stock_of
 
 if TYPE_CHECKING:
     from jupyter_dra.planner.inventory import Inventory
 
-__all__ = ["list_tiers", "offer", "read_price", "tier_kinds", "tier_words"]
+__all__ = ["list_tiers", "offer", "read_price", "tier_counts", "tier_kinds", "tier_words"]
 
 Json = Mapping[str, Any]
 _PRICE = re.compile(r" *([0-9]{1,9}(?:\.[0-9]{1,6})?) +([^\s\d]{1,12}) *")
@@ -250,13 +250,25 @@ def tier_words(inventory: Inventory, name: str, admin_tiers: Sequence[Json]) -> 
     return _words(inventory, tier_class(tier) if tier is not None else name, tier)
 
 
+def tier_counts(inventory: Inventory, name: str, admin_tiers: Sequence[Json]) -> Counts:
+    """The numbers of devices that a tier is offered in; None where every one is, also for a name that is no tier."""
+    tier = admin_tier(name, admin_tiers)
+    raw = inventory.classes.get(tier_class(tier) if tier is not None else name) or {}
+    limits = _limits((raw.get("metadata") or {}).get("annotations") or {}, tier or {})
+    return read_counts(limits.get("counts"))
+
+
+def _limits(notes: Json, tier: Json) -> dict[str, Any]:
+    return {**_json(notes.get(labels.LIMITS)), **(tier.get("limits") or {})}
+
+
 def _words(inventory: Inventory, class_name: str, tier: Json | None) -> dict[str, Any]:
     """Text, price, defaults and limits: the admin's entry first, then the class's annotations."""
     raw = inventory.classes.get(class_name) or {}
     notes: Json = (raw.get("metadata") or {}).get("annotations") or {}
     tier = tier or {}
     hidden = tier.get("hidden", str(notes.get(labels.HIDDEN, "")).lower() == "true")
-    limits = {**_json(notes.get(labels.LIMITS)), **(tier.get("limits") or {})}
+    limits = _limits(notes, tier)
     groups = tier.get("groups") or [
         g.strip() for g in str(notes.get(labels.GROUPS) or "").split(",") if g.strip()
     ]

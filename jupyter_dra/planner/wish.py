@@ -13,9 +13,10 @@ from jupyter_dra.model import ResourceClaim, qualified_name_problems
 from jupyter_dra.model.limits import CEL_QUESTION_MAX
 from jupyter_dra.model.reading import items, mapping, text
 from jupyter_dra.planner.admin_tiers import apply_admin_tier
-from jupyter_dra.planner.asked_counts import counts_of, with_usual_counts
+from jupyter_dra.planner.asked_counts import with_usual_counts
 from jupyter_dra.planner.findings import Finding, advice, too_much_text
 from jupyter_dra.planner.offered_counts import is_offered, list_counts
+from jupyter_dra.planner.tiers import tier_counts
 
 if TYPE_CHECKING:
     from jupyter_dra.planner.inventory import Inventory
@@ -101,14 +102,16 @@ def _from_requirement(
 def _offered(
     inventory: Inventory, classes: Sequence[ClassFacts], meant: Requirement
 ) -> tuple[ClassFacts, ...]:
-    """The classes; those that are not offered in the number of devices say so to a wish that leaves the tier open."""
-    counts = {one.name: counts_of(inventory, one.name, ()) for one in classes}
-    return tuple(
-        one
-        if one.refused or (offered := counts[one.name]) is None or is_offered(meant.count, offered)
-        else replace(one, refused=f"only {list_counts(offered)} at a time")
-        for one in classes
-    )
+    """The classes; to a wish that leaves the tier open, those that are not offered in its number say so."""
+    if meant.tier is not None:
+        return tuple(classes)
+    found = []
+    for one in classes:
+        counts = tier_counts(inventory, one.name, ())
+        if counts is not None and one.refused is None and not is_offered(meant.count, counts):
+            one = replace(one, refused=f"only {list_counts(counts)} at a time")
+        found.append(one)
+    return tuple(found)
 
 
 def _any_gpu_regardless(requirement: Requirement, classes: Sequence[ClassFacts]) -> Requirement | None:

@@ -144,3 +144,19 @@ def test_fewer_devices_are_suggested_only_in_numbers_that_the_tier_is_offered_in
         one for one in inventory.plan({"tier": "node"}, detail="full").relaxations if "count" in one["change"]
     ]
     assert [(one["change"], one["message"]) for one in fewer] == [({"count": 2}, "2 instead of 8 devices")]
+
+
+def test_another_tier_is_suggested_only_where_it_is_offered_in_the_number_that_is_asked_for() -> None:
+    full = device_class(
+        "full", NVIDIA_CLASS, "device.attributes['gpu.nvidia.com'].productName == 'NVIDIA L4'"
+    )
+    pairs = device_class("pairs", NVIDIA_CLASS, limits='{"counts": [2]}')
+    devices = [slice_of("n1", [h100("gpu-0"), h100("gpu-1")]), slice_of("n2", [l4("gpu-0")])]
+    inventory = Inventory.from_objects([full, pairs, *devices, held("x", ("gpu.nvidia.com", "n2", "gpu-0"))])
+
+    def tiers(wish: dict[str, Any]) -> list[str]:
+        changes = [one["change"] for one in inventory.plan(wish, detail="full").relaxations]
+        return [change["tier"] for change in changes if "tier" in change]
+
+    assert tiers({"tier": "full"}) == ["pairs"], "with the number of that tier"
+    assert tiers({"tier": "full", "count": 1}) == []
