@@ -78,7 +78,9 @@ def local_folder(name: str = "default", environ: Mapping[str, str] | None = None
     """
     if not _NAME.fullmatch(name):
         raise InputError(
-            f"{name!r} is no name for a local cluster: use lower-case letters, digits and dashes."
+            f"{name!r} is no name for a local cluster.",
+            path="name",
+            next_step="Use lower-case letters, digits and dashes.",
         )
     around = os.environ if environ is None else environ
     runtime = around.get("XDG_RUNTIME_DIR")
@@ -221,7 +223,11 @@ def _make_private(folder: Path) -> None:
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     facts = folder.lstat()
     if not stat.S_ISDIR(facts.st_mode) or (os.name == "posix" and facts.st_uid != os.geteuid()):
-        raise ClusterError(f"{folder} is not a folder of this account; the local cluster keeps out of it.")
+        raise ClusterError(
+            f"{folder} is not a folder of this account; the local cluster keeps out of it.",
+            code="no-cluster",
+            next_step="Remove it, or name another place in XDG_RUNTIME_DIR.",
+        )
     folder.chmod(0o700)
 
 

@@ -67,7 +67,7 @@ class Board:
         self._keeping: Keeping | None = None
         self._activity: ActivityNote | None = None
         self._picture: tuple[Inventory, DevicePicture] | None = None
-        self._local = LocalCluster(str(server.root_dir))
+        self._local = LocalCluster()
 
     # Parts, made on first use
 
@@ -278,7 +278,7 @@ class Board:
 
     async def start_local(self, devices: list[str]) -> dict[str, Any]:
         """Start the local cluster as a process of its own and use it; answers with the new Status."""
-        await self._local.start(devices)
+        await self._local.start(devices, workdir=str(self._server.root_dir))
         await self._drop_sessions(keep=True)
         self._context = "local"
         return await self.status()

@@ -23,14 +23,9 @@ _IN_A_TERMINAL = "Start it in a terminal with `jupyter dra local up`; it says wh
 
 
 class LocalCluster:
-    """Starts the local cluster, and remembers for a while whether it runs.
+    """Starts the local cluster, and remembers for a while whether it runs."""
 
-    Args:
-        workdir: the folder in which its kernels work.
-    """
-
-    def __init__(self, workdir: str) -> None:
-        self._workdir = workdir
+    def __init__(self) -> None:
         self._asked = 0.0
         self._known: dict[str, Any] | None = None
 
@@ -52,9 +47,14 @@ class LocalCluster:
             self._asked, self._known = now, told if known else dict(_NOT_RUNNING)
         return self._known
 
-    async def start(self, devices: list[str]) -> None:
-        """Start it as a process of its own; raises ClusterError with the command's own words."""
-        words = ["up", "-o", "json", "--workdir", self._workdir]
+    async def start(self, devices: list[str], *, workdir: str) -> None:
+        """Start it as a process of its own; raises ClusterError with the command's own words.
+
+        Args:
+            devices: inventories; none takes the default.
+            workdir: the folder in which its kernels work.
+        """
+        words = ["up", "-o", "json", "--workdir", workdir]
         if devices:
             words += ["--devices", *devices]
         if hasattr(os, "geteuid") and os.geteuid() == 0:

@@ -11,6 +11,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable
+from itertools import count
 from typing import TYPE_CHECKING, Any
 
 from ..errors import ClusterError, ConflictError, DRAError, NotFoundError, one_line
@@ -62,7 +63,7 @@ class Reattachment:
         restore = self._hold_pages()
         began, wanted = time.monotonic(), len(self.waiting)
         try:
-            for attempt in range(1_000_000):
+            for attempt in count():
                 await asyncio.gather(
                     *(self._session(name) for name in {e.session for e in self.waiting.values()})
                 )

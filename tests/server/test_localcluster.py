@@ -24,28 +24,28 @@ async def test_a_command_that_never_answers_is_ended_and_the_cluster_does_not_ru
     silent = f"import os, signal; open({str(note)!r}, 'w').write(str(os.getpid())); signal.pause()"
     command(monkeypatch, silent)
     monkeypatch.setattr(localcluster, "PATIENCE", 2.0)
-    told = await LocalCluster(str(tmp_path)).status()
+    told = await LocalCluster().status()
     assert told == {"kind": "LocalCluster", "version": 1, "running": False}
     with pytest.raises(ProcessLookupError):
         os.kill(int(note.read_text()), 0)
 
 
 async def test_nonsense_is_no_running_cluster_and_an_answer_is_kept_for_a_while(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     command(monkeypatch, "print('[]')")
-    local = LocalCluster(str(tmp_path))
+    local = LocalCluster()
     assert (await local.status())["running"] is False
     command(monkeypatch, """print('{"kind": "LocalCluster", "version": 1, "running": true}')""")
     assert (await local.status())["running"] is False
-    assert (await LocalCluster(str(tmp_path)).status())["running"] is True
+    assert (await LocalCluster().status())["running"] is True
 
 
 async def test_a_start_that_is_refused_says_why_in_the_commands_words(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     command(monkeypatch, "import sys; print(*sys.argv[1:4], file=sys.stderr); sys.exit(2)")
     with pytest.raises(ClusterError) as refused:
-        await LocalCluster(str(tmp_path)).start(["l4"])
+        await LocalCluster().start(["l4"], workdir="/work")
     assert refused.value.message == "The local cluster did not start: up -o json"
     assert refused.value.next_step is not None and "jupyter dra local up" in refused.value.next_step

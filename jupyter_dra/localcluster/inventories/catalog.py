@@ -36,6 +36,7 @@ PACKAGED: Mapping[str, Sequence[str]] = {
 
 _HOST_CLASSES = _NVIDIA
 _ALWAYS_CLUSTER = frozenset({"Node", "ResourceSlice", "DeviceClass", "DeviceTaintRule"})
+_WHOLE_OBJECTS = "Each document needs apiVersion, kind and metadata.name."
 _PART_TYPES = frozenset({"mig", "amdgpu-partition", "vfio"})
 _DEFAULT_CAPACITY = {"cpu": "64", "memory": "512Gi"}
 
@@ -185,7 +186,9 @@ def _parse(text: str, name: str) -> list[Object]:
         for document in yaml.load_all(text, Loader=loader):
             found += _flattened(document, name)
     except (yaml.YAMLError, RecursionError) as error:
-        raise InputError(f"{name} is no readable YAML: {error}") from error
+        raise InputError(
+            f"{name} is no readable YAML: {error}", next_step=f"`jupyter dra check {name}` shows the place."
+        ) from error
     return found
 
 
@@ -193,9 +196,9 @@ def _flattened(document: Any, name: str) -> list[Object]:
     if document is None:
         return []
     if not isinstance(document, dict) or not isinstance(document.get("kind"), str):
-        raise InputError(f"{name} holds a document that is no Kubernetes object.")
+        raise InputError(f"{name} holds a document that is no Kubernetes object.", next_step=_WHOLE_OBJECTS)
     if isinstance(document.get("items"), list):
         return [item for entry in document["items"] for item in _flattened(entry, name)]
     if not isinstance((document.get("metadata") or {}).get("name"), str):
-        raise InputError(f"{name} holds a {document['kind']} without a name.")
+        raise InputError(f"{name} holds a {document['kind']} without a name.", next_step=_WHOLE_OBJECTS)
     return [document]
