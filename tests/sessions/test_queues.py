@@ -58,7 +58,32 @@ WORKLOAD = "/apis/kueue.x-k8s.io/v1beta1/namespaces/lab/workloads/pod-train-0-1a
 PLACE = "/apis/visibility.kueue.x-k8s.io/v1beta2/namespaces/lab/localqueues/team-a/pendingworkloads"
 REASON = "couldn't assign flavors: insufficient unused quota for gpu, 1 more needed"
 CONDITIONS = {"conditions": [{"type": "QuotaReserved", "status": "False", "message": REASON}]}
-LINE = {"items": [{"metadata": {"name": "pod-train-0-1a2b3"}, "positionInLocalQueue": 2}]}
+
+
+def pending(name: str, place: int) -> dict[str, Any]:
+    """A row as Kueue writes it (apis/visibility/v1beta2, PendingWorkload); positions count from 0."""
+    owner = {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "name": name.rpartition("-")[0].removeprefix("pod-"),
+        "uid": "u",
+    }
+    metadata = {
+        "name": name,
+        "namespace": "lab",
+        "creationTimestamp": "2026-11-30T12:00:00Z",
+        "ownerReferences": [owner],
+    }
+    where = {"localQueueName": "team-a", "positionInClusterQueue": 5 + place, "positionInLocalQueue": place}
+    return {"metadata": metadata, "priority": 0, **where}
+
+
+LINE = {
+    "kind": "PendingWorkloadsSummary",
+    "apiVersion": "visibility.kueue.x-k8s.io/v1beta2",
+    "metadata": {},
+    "items": [pending("pod-other-0-77777", 1), pending("pod-train-0-1a2b3", 2)],
+}
 
 
 def news(api: Api, gate: Gate, times: int = 1) -> dict[str, Any]:
