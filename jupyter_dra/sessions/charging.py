@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterable, Mapping, Set
 from dataclasses import dataclass
+from math import isfinite, nan
 from typing import Any, Protocol
 
 from ..claims import labels
@@ -146,9 +147,10 @@ def begun_at(obj: Mapping[str, Any]) -> float:
     """When the session of a pod or claim was begun; where it does not say, when the object was made."""
     meta = obj["metadata"]
     try:
-        return float(mapping(meta.get("annotations"))[labels.CREATED])
+        told = float(mapping(meta.get("annotations"))[labels.CREATED])
     except (KeyError, TypeError, ValueError):
-        return epoch(meta.get("creationTimestamp")) or 0.0
+        told = nan
+    return told if isfinite(told) else epoch(meta.get("creationTimestamp")) or 0.0
 
 
 def _over(pod: Mapping[str, Any]) -> bool:

@@ -148,6 +148,10 @@ def test_what_a_claim_of_several_sessions_costs_is_counted_with_one_of_them() ->
     made = [user_of("maker-abcde", "maker-abcde", 200), user_of("maker-abcde", "guest", 100)]
     assert payer_of(Mine("guest", "maker-abcde"), made) == "maker-abcde", "the one it was made for"
     assert payer_of(Mine("alone", None), pods) is None
+    forged = [user_of("mine", "forged", 0)]
+    forged[0]["metadata"]["annotations"]["jupyter-dra.dev/created"] = "-inf"
+    forged[0]["metadata"]["creationTimestamp"] = "2026-11-30T12:00:00Z"
+    assert payer_of(Mine("first", "mine"), forged) is None, "nonsense counts as nothing"
 
 
 @pytest.mark.threat("T33")
