@@ -105,7 +105,8 @@ def refusal_words(launch: Json) -> tuple[str, str] | None:
         )
     if code == "limit" and given.get("limit") is not None:
         names = ", ".join(map(str, given.get("names") or ()))
-        held = f"You may hold {given['limit']} devices and hold {given.get('held')}"
+        devices = "1 device" if given["limit"] == 1 else f"{given['limit']} devices"
+        held = f"You may hold {devices} and hold {given.get('held')}"
         return "Your limit is reached", held + (f": {names}." if names else ".")
     return "Not allowed for you", f"The {code} does not allow it."
 

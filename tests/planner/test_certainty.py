@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from jupyter_dra.planner import Inventory
+from jupyter_dra.planner.permission import refusal_words
 
 from .build import NVIDIA_CLASS, claim, device, device_class, h100, held, node, request, slice_of
 
@@ -254,3 +257,18 @@ def test_aligning_on_what_a_driver_does_not_state_is_warned_about() -> None:
     plan = Inventory.from_objects(objects).plan({"tier": "gpu", "count": 2, "align": "numaNode"})
     assert plan.verdict == "impossible"
     assert [finding["code"] for finding in plan.findings] == ["attribute-missing"]
+
+
+@pytest.mark.parametrize(
+    ("code", "params", "words"),
+    [
+        ("limit", {"limit": 1, "held": 1, "names": ["a"]}, "You may hold 1 device and hold 1: a."),
+        ("limit", {"limit": 2, "held": 2, "names": []}, "You may hold 2 devices and hold 2."),
+        ("policy", {"message": "Only group vision may use x."}, "Only group vision may use x."),
+        ("policy", {}, "The policy does not allow it."),
+    ],
+)
+def test_what_is_not_allowed_is_told_in_a_sentence(code: str, params: dict[str, Any], words: str) -> None:
+    told = refusal_words({"can": "no", "code": code, "params": params})
+    assert told is not None and told[1] == words
+    assert refusal_words({"can": "wait", "code": None, "params": {}}) is None
