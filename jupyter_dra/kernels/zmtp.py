@@ -73,48 +73,63 @@ class Messages:
         before = len(self._head)
         if before:
             data, self._head = self._head + data, b""
-        at, end = 0, len(data)
+        at, end = self._rest(data), len(data)
+        frames, tell = self._frames, self._tell
         while at < end:
-            if self._skip:
-                step = min(self._skip, end - at)
-                if self._kept is not None:
-                    self._kept += data[at : at + step]
-                at += step
-                self._skip -= step
-                if not self._skip and self._frame_over() and self.first_border is None:
-                    self.first_border = at - before
-                continue
             flags = data[at]
-            size = 9 if flags & LONG else 2
-            if end - at < size:
+            body = at + (9 if flags & LONG else 2)
+            if body > end:
                 self._head = data[at:]
-                return
-            over = self._begin(flags, int.from_bytes(data[at + 1 : at + size], "big"))
-            at += size
-            if over and self.first_border is None:
-                self.first_border = at - before
+                break
+            over = body + (int.from_bytes(data[at + 1 : body], "big") if flags & LONG else data[at + 1])
+            if over > end:
+                self._begin(flags, over - body, data[body:])
+                break
+            at = over
+            if flags & COMMAND:
+                continue
+            if tell is not None and len(frames) < KEPT_FRAMES:
+                frames.append(data[body:over] if over - body <= KEPT_FRAME else b"")
+            self._inside = bool(flags & MORE)
+            if not self._inside:
+                if self.first_border is None:
+                    self.first_border = at - before
+                if tell is not None:
+                    frames = self._told(tell)
 
-    def _begin(self, flags: int, length: int) -> bool:
-        self._flags, self._skip = flags, length
+    def _told(self, tell: Tell) -> list[bytes]:
+        """A message is complete; returns the frames of the next one."""
+        frames, self._frames = self._frames, []
+        tell(frames)
+        return self._frames
+
+    def _begin(self, flags: int, length: int, part: bytes) -> None:
+        """A frame of which only a part is there."""
+        self._flags, self._skip = flags, length - len(part)
         if not flags & COMMAND:
             self._inside = True
             wanted = self._tell is not None and len(self._frames) < KEPT_FRAMES
-            self._kept = bytearray() if wanted and length <= KEPT_FRAME else None
-        return self._frame_over() if not length else False
+            self._kept = bytearray(part) if wanted and length <= KEPT_FRAME else None
 
-    def _frame_over(self) -> bool:
-        """Whether a message ended with it."""
-        if self._flags & COMMAND:
-            return False
+    def _rest(self, data: bytes) -> int:
+        """Take what is left of the frame that is under way; returns where the next one begins."""
+        if not self._skip:
+            return 0
+        step = min(self._skip, len(data))
+        self._skip -= step
+        if self._kept is not None:
+            self._kept += data[:step]
+        if self._skip or self._flags & COMMAND:
+            return step
         if self._tell is not None and len(self._frames) < KEPT_FRAMES:
             self._frames.append(bytes(self._kept or b""))
         self._kept = None
-        if self._flags & MORE:
-            return False
-        frames, self._frames, self._inside = self._frames, [], False
-        if self._tell is not None:
-            self._tell(frames)
-        return True
+        self._inside = bool(self._flags & MORE)
+        if not self._inside:
+            self.first_border = step
+            if self._tell is not None:
+                self._told(self._tell)
+        return step
 
 
 def encode(frames: Iterable[bytes]) -> bytes:
