@@ -116,8 +116,9 @@ class LastWords:
             self._close(side)
         self._renewed_at = self._now()
         lost = side.requests.lost
-        if self._ahead is not None:
+        if side.channel == "shell" and self._ahead is not None:
             self._tell(side, [lost], self._ahead)
+            self._ahead = None  # it was about the kernel before
         if lost:
             asyncio.get_running_loop().call_later(REASON_SECONDS, self._tell, side, [lost], LOST)
 

@@ -27,8 +27,9 @@ def keys(key: str) -> PodCredentials:
 class Wire(asyncio.Transport):
     """The client's end of the local connection."""
 
-    def __init__(self) -> None:
+    def __init__(self, channel: str = "shell") -> None:
         super().__init__()
+        self._opening = len(GREETING) + len(ready(KEPT[channel]))
         self.heard = bytearray()
         self.ended = False
 
@@ -49,7 +50,7 @@ class Wire(asyncio.Transport):
 
     @property
     def messages(self) -> list[list[bytes]]:
-        return split(bytes(self.heard[len(GREETING) + len(ready(KEPT["shell"])) :]))[0]
+        return split(bytes(self.heard[self._opening :]))[0]
 
 
 class Pod:
@@ -97,7 +98,7 @@ class Client:
     """A client, its connection, and the kernels behind it one after another."""
 
     def __init__(self, channel: str = "shell", key: str = "k") -> None:
-        self.wire, self.watch, self.pods = Wire(), Watch(), list[Pod]()
+        self.wire, self.watch, self.pods = Wire(channel), Watch(), list[Pod]()
         self.side = KeptSide(channel, lambda side: None, self.watch)
         self.side.connection_made(self.wire)
         self.session = Session(key=key.encode())
