@@ -159,7 +159,9 @@ def contexts(surroundings: Surroundings | None = None) -> list[dict[str, Any]]:
     if files:
         for entry in load(files)["contexts"]:
             inner = entry.get("context") or {}
-            row = {"cluster": inner.get("cluster"), "namespace": inner.get("namespace"), "source": origin}
+            # Nobody but the local cluster writes that name; KUBECONFIG may lead to its file.
+            source = "local" if entry["name"] == LOCAL_CONTEXT else origin
+            row = {"cluster": inner.get("cluster"), "namespace": inner.get("namespace"), "source": source}
             found.append({"name": entry["name"], **row})
     if not any(row["name"] == LOCAL_CONTEXT for row in found):
         local = _local(None, around, "local")

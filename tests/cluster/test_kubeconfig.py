@@ -82,6 +82,11 @@ def test_the_running_local_cluster_comes_last_and_by_its_word(tmp_path: Path, cl
     assert choose(surroundings=place).source == "home"
     assert choose("local", surroundings=place).is_local
     assert [row["name"] for row in contexts(place)] == ["home", "jupyter-dra-local"]
+    asked = around(
+        tmp_path, XDG_RUNTIME_DIR=place.environ["XDG_RUNTIME_DIR"], KUBECONFIG=str(folder / "kubeconfig")
+    )
+    assert choose(surroundings=asked).is_local
+    assert [(row["name"], row["source"]) for row in contexts(asked)] == [("jupyter-dra-local", "local")]
 
 
 def test_a_local_cluster_that_does_not_answer_is_none(tmp_path: Path) -> None:
