@@ -3,8 +3,8 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 
-import { launchBrowser, newLab, openPanel, picture } from './browser.mjs';
-import { inNotebook, place, runCell, startCell } from './notebookpage.mjs';
+import { launchBrowser, picture } from './browser.mjs';
+import { inNotebook, launchHere, openFor, runCell, startCell } from './notebookpage.mjs';
 import { writeNotebooks } from './notebooks.mjs';
 import { startServer } from './server.mjs';
 
@@ -21,22 +21,6 @@ after(async () => {
   await browser?.close();
   await server?.stop();
 });
-
-/** A page with this notebook, and the panel beside it aimed at the notebook. */
-async function openFor(notebook) {
-  const lab = await newLab(browser, server);
-  lab.page.setDefaultTimeout(40_000);
-  await lab.open(notebook);
-  const panel = await openPanel(lab.page, 320);
-  await panel.locator('.dra-Verdict-head', { hasText: 'Fits now' }).waitFor();
-  await panel.locator('.dra-Target', { hasText: notebook }).waitFor();
-  return { ...lab, panel };
-}
-
-async function launch(page, panel) {
-  await panel.locator('.dra-Launch:not([aria-disabled])').click();
-  await place(page, /gpu-\d/).waitFor();
-}
 
 /** The session that runs, as the command line tells it. */
 function running() {
@@ -65,8 +49,8 @@ async function dismissRestart(page) {
 }
 
 test('another size from the menu: the next pod is placed first, the device stays, the notebook goes on', async () => {
-  const { page, panel, problems, close } = await openFor('analysis.ipynb');
-  await launch(page, panel);
+  const { page, panel, problems, close } = await openFor(browser, server, 'analysis.ipynb');
+  await launchHere(page, panel);
   await page.evaluate(() => (window.samePage = true));
   await runCell(page, 'kept = 6 * 7; kept', '42');
   const before = running();
@@ -109,12 +93,12 @@ test('another size from the menu: the next pod is placed first, the device stays
 });
 
 test('out of host memory: the reason in panel, notebook, status bar and a notification, and one press to start with more', async () => {
-  const { page, panel, problems, close } = await openFor('train.ipynb');
+  const { page, panel, problems, close } = await openFor(browser, server, 'train.ipynb');
   await panel.getByRole('button', { name: /^More options/ }).click();
   await panel.getByLabel('Memory of the node').fill('400Mi');
   await panel.getByLabel('Memory of the node').press('Enter');
   await panel.locator('.dra-Verdict:not([aria-busy])', { hasText: 'Fits now' }).waitFor();
-  await launch(page, panel);
+  await launchHere(page, panel);
   await runCell(page, '%load_ext jupyter_dra\n%dra', 'NVIDIA H100');
 
   await page.keyboard.press('b');
@@ -133,7 +117,7 @@ test('out of host memory: the reason in panel, notebook, status bar and a notifi
   await card.getByRole('button', { name: /^Start again with 1 GiB/ }).click();
   await panel.locator('.dra-Verdict:not([aria-busy])', { hasText: 'Fits now' }).waitFor();
   assert.equal(await panel.getByLabel('Memory of the node').inputValue(), '1 GiB');
-  await launch(page, panel);
+  await launchHere(page, panel);
   await runCell(page, '6 * 7', '42');
   assert.equal(running().kernels[0].host_memory, '1Gi');
   assert.deepEqual(problems, []);
