@@ -102,9 +102,8 @@ class HeldKernel:
             return
         moved = pod != self._handle.pod_name
         if moved:
-            self.relay.detach(
-                MOVED
-            )  # connections wait for the next pod instead of dialling the one that leaves
+            # Connections wait for the next pod instead of dialling the one that leaves.
+            self.relay.detach(MOVED)
         handle = await self.service.ready(self.session_id, self.kernel_id)
         if handle.target is not self._handle.target:
             self._point(handle)

@@ -181,8 +181,7 @@ async def check(ctx: Context, session: LiveSession, *, wait: float | None) -> No
 
 async def _unjudged_claim(ctx: Context, session: LiveSession) -> dict[str, Any]:
     """The claim where no devices may be seen to plan it on."""
-    wish, tiers = session.requirement, ctx.inventory.tiers
-    meant = await ctx.inventory.ask(lambda inventory: inventory.in_cluster_words(wish, tiers))
+    meant = await ctx.inventory.in_cluster_words(session.requirement)
     return build_claim(meant, name=session.id, namespace=session.namespace)
 
 

@@ -174,15 +174,25 @@ class InventoryFeed:
     async def tier_words(self, names: Iterable[str | None]) -> dict[str, dict[str, Any]]:
         """What the administrator says about these tiers; what may not be read is left out."""
         wanted = sorted({name for name in names if name})
-        if not wanted or not (self.tiers or self.rights.get("read_classes")):
+        if not wanted or not self._tiers_seen:
             return {}
         return await self.ask(lambda inventory: inventory.tier_words(wanted, self.tiers))
 
     async def with_usual_counts(self, wish: Requirement) -> Requirement:
         """The requirement with its tiers' usual numbers where none was asked for, as far as tiers may be read."""
-        if not (self.tiers or self.rights.get("read_classes")):
+        if not self._tiers_seen:
             return wish
         return await self.ask(lambda inventory: inventory.with_usual_counts(wish, self.tiers))
+
+    async def in_cluster_words(self, wish: Requirement) -> Requirement:
+        """The requirement a claim is built from (`Inventory.in_cluster_words`), as far as tiers may be read."""
+        if not self._tiers_seen:
+            return wish
+        return await self.ask(lambda inventory: inventory.in_cluster_words(wish, self.tiers))
+
+    @property
+    def _tiers_seen(self) -> bool:
+        return bool(self.tiers or self.rights.get("read_classes"))
 
     async def learn_template(self, name: str, namespace: str) -> Json:
         """Read a claim template, which no watch of ours brings, for the planner too; raises NotFoundError."""
