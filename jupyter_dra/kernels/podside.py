@@ -26,10 +26,11 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
     from ..sessions import leasing as podlease
-    from . import podgate, podjoin, podkeep, podkernel, podmeter, podusage
+    from . import podclients, podgate, podjoin, podkeep, podkernel, podmeter, podusage
 
     Operation = Callable[["Podside", dict[str, Any]], Awaitable[Any]]
 else:
+    import podclients
     import podgate
     import podjoin
     import podkeep
@@ -48,7 +49,6 @@ PATIENCE_ALONE = 2.0
 CLOSED_SECONDS = 0.5  # for the connections to a kernel that has ended
 HOLD_LIMIT = 900.0
 LINGER_SECONDS = 3.0  # below the pod's grace: in it a server has another pod scheduled on the same device
-SILENCE_SECONDS = 30.0  # servers ask every ten seconds: one that was silent for longer is gone
 ENDS = {"lease-over": "The lease is over.", "idle": "Nothing used the device for the idle limit."}
 OWN_KEYS = ("kind", "version", "kernel", "lease", "usage", "seen", "activity", "written_at")
 
@@ -87,7 +87,7 @@ class Podside:
         self.facts: dict[str, Any] = dict(config.get("facts") or {})
         self.history: deque[dict[str, Any]] = deque(maxlen=50)
         self.deaths: deque[float] = deque(maxlen=RESTARTS + 1)
-        self.clients: dict[asyncio.StreamWriter, float] = {}  # with the moment each was last heard of
+        self.clients = podclients.Clients()
         self.connections = 0
         self.joins = podjoin.Joins()
         self.keeper = podkeep.Keeper()
@@ -143,8 +143,7 @@ class Podside:
                 continue
         server.close()
         await self.kernel.stop(0.3)
-        for writer in list(self.clients):
-            writer.close()
+        self.clients.close()
         self.kernel.end_everything()
         return self.exit_status
 
@@ -324,7 +323,7 @@ class Podside:
         A server that follows the kernel and did not ask for this lets another pod be scheduled on the claim first: one
         that asked for it has closed its connection before.
         """
-        if self.leaving or not self.living_clients():
+        if self.leaving or not self.clients.living():
             self.end("stopped", "The pod was told to stop.", 143)
             return
         self.leaving = True
@@ -336,11 +335,6 @@ class Podside:
         while self.clients and not self.ending and time.monotonic() < until:
             await asyncio.sleep(0.02)
         self.end("stopped", "The pod was told to stop.", 143)
-
-    def living_clients(self) -> int:
-        """Servers that were heard of lately."""
-        living = time.monotonic() - SILENCE_SECONDS
-        return sum(1 for heard in self.clients.values() if heard > living)
 
     def end(self, code: str, message: str, status: int) -> None:
         """End the pod: say why (termination message, log, event), then stop everything; only the first counts."""
@@ -395,15 +389,9 @@ class Podside:
             log(f"session.json not written: {error}")
 
     def tell(self, event: dict[str, Any]) -> None:
-        """Send an event to every connected server; one that does not read is dropped."""
+        """Send an event to every connected server, and have the facts written again."""
         self.dirty = True
-        line = json.dumps(event).encode() + b"\n"
-        for writer in list(self.clients):
-            if writer.transport.get_write_buffer_size() > 4 * LINE_LIMIT:
-                self.clients.pop(writer, None)
-                writer.transport.abort()
-            else:
-                writer.write(line)
+        self.clients.tell(event)
 
     # --- connections ----------------------------------------------------------------------------------------
 
@@ -430,7 +418,7 @@ class Podside:
             pass
         finally:
             self.connections -= 1
-            self.clients.pop(writer, None)
+            self.clients.left(writer)
             writer.close()
 
     async def join(self, channel: str, writer: asyncio.StreamWriter) -> None:
@@ -455,14 +443,14 @@ class Podside:
     async def converse(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Serve one control connection: events out, requests in."""
         writer.write(b'{"ok":true}\n')
-        others = self.living_clients()
+        others = self.clients.living()
         writer.write(json.dumps(dict(self.state(), event="state", others=others)).encode() + b"\n")
-        self.clients[writer] = time.monotonic()
+        self.clients.heard(writer)
         while True:
             line = await reader.readline()
             if not line:
                 return
-            self.clients[writer] = time.monotonic()
+            self.clients.heard(writer)
             request = json.loads(line)
             if isinstance(request, dict):
                 self.spawn(self.perform(request, writer))

@@ -34,6 +34,7 @@ MODULE_FILES = {
 POD_FILES = {
     "podside.py": ("jupyter_dra.kernels", "podside.py"),
     "podgate.py": ("jupyter_dra.kernels", "podgate.py"),
+    "podclients.py": ("jupyter_dra.kernels", "podclients.py"),
     "podjoin.py": ("jupyter_dra.kernels", "podjoin.py"),
     "podkeep.py": ("jupyter_dra.kernels", "podkeep.py"),
     "podkernel.py": ("jupyter_dra.kernels", "podkernel.py"),
