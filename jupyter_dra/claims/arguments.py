@@ -81,7 +81,10 @@ def requirement_values(arguments: argparse.Namespace) -> dict[str, Any]:
         loaded = _json(arguments.req_json, "requirement")
         if not isinstance(loaded, dict):
             raise RequirementError(
-                "--requirement is not a JSON object.", code="requirement", path="requirement"
+                "--requirement is not a JSON object.",
+                code="requirement",
+                path="requirement",
+                next_step='Write it as {"tier": "high-memory-gpu", "vram": "80GB"}.',
             )
         values.update(loaded)
     for name in _HELP:

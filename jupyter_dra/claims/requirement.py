@@ -128,7 +128,10 @@ class Requirement:
         """
         if not isinstance(values, Mapping):
             raise RequirementError(
-                "A requirement is an object with named fields.", code="requirement", path=""
+                "A requirement is an object with named fields.",
+                code="requirement",
+                path="",
+                next_step='Write it as {"tier": "high-memory-gpu", "vram": "80GB"}.',
             )
         for name in values:
             if name not in _DEFAULTS:

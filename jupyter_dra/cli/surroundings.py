@@ -225,11 +225,21 @@ def read_text(path: str) -> str:
             f"{path}: {error.strerror or error}.", code="file", path=path, next_step="Check the name."
         ) from error
     if len(raw) > _MOST_BYTES:
-        raise InputError(f"{path} is larger than 256 MiB.", code="too-large", path=path)
+        raise InputError(
+            f"{path} is larger than 256 MiB.",
+            code="too-large",
+            path=path,
+            next_step="Split it into several files.",
+        )
     try:
         return raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise InputError(f"{path} is not UTF-8 text.", code="not-text", path=path) from error
+        raise InputError(
+            f"{path} is not UTF-8 text.",
+            code="not-text",
+            path=path,
+            next_step="Give a YAML or JSON file; save it as UTF-8.",
+        ) from error
 
 
 def load_objects(path: str) -> list[dict[str, Any]]:

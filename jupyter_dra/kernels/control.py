@@ -334,7 +334,11 @@ def _text(value: Any, limit: int) -> str | None:
 
 
 def _lost() -> ClusterError:
-    return ClusterError("The connection to the kernel pod is lost.", code="unreachable")
+    return ClusterError(
+        "The connection to the kernel pod is lost.",
+        code="unreachable",
+        next_step="It is tried again by itself; `jupyter dra describe` tells how the pod is.",
+    )
 
 
 def _error(told: Any) -> DRAError:
@@ -344,4 +348,4 @@ def _error(told: Any) -> DRAError:
         return ConflictError(message, code=code, next_step="Choose an earlier end.")
     if code == "restart-limit":
         return RefusedError(message, code=code, next_step="Restart the kernel by hand, or look at its log.")
-    return ClusterError(message, code=code)
+    return ClusterError(message, code=code, next_step="Try again, or look at the log: jupyter dra logs.")

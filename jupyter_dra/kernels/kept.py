@@ -42,7 +42,11 @@ async def fetch_kept(handle: KernelHandle) -> Kept:
     try:
         return await asyncio.wait_for(_read(stream), SECONDS)
     except (OSError, TimeoutError, ValueError, TypeError, KeyError, binascii.Error, RecursionError) as error:
-        raise ClusterError("What the kernel printed meanwhile cannot be read.", code="unreachable") from error
+        raise ClusterError(
+            "What the kernel printed meanwhile cannot be read.",
+            code="unreachable",
+            next_step="Run the cell again where its output matters.",
+        ) from error
     finally:
         stream.close()
 

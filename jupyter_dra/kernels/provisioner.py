@@ -215,7 +215,11 @@ class DRAProvisioner(KernelProvisionerBase):
         attach = kwargs.get("dra") or {}
         service = self._around.sessions
         if attach and service is None:
-            raise InputError("There is no session service in this program to attach to.", code="session")
+            raise InputError(
+                "There is no session service in this program to attach to.",
+                code="session",
+                next_step="Attach from JupyterLab, or with `jupyter dra attach`.",
+            )
         self._own = service is None
         self._service = service or own_sessions(self.config, self.context or None, self.kubeconfig or None)
         begun: str | None = None

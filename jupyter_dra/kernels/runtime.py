@@ -96,7 +96,12 @@ class KernelPods:
             InputError: no command, or facts too large.
         """
         if not kernel.argv:
-            raise InputError("The kernel has no command.", code="kernel", path="kernel.argv")
+            raise InputError(
+                "The kernel has no command.",
+                code="kernel",
+                path="kernel.argv",
+                next_step="Give the kernelspec an argv.",
+            )
         certificates = make_certificates(pod_name, datetime.now(UTC))
         key, curve = secrets.token_hex(32), _curve_pair() if self.curve else None
         config = {
@@ -115,7 +120,11 @@ class KernelPods:
         }
         text = json.dumps(config).encode()
         if len(text) > FACTS_LIMIT:
-            raise InputError("The facts about this session are too large for its Secret.", code="facts")
+            raise InputError(
+                "The facts about this session are too large for its Secret.",
+                code="facts",
+                next_step="Ask for fewer devices in one session.",
+            )
         credentials = PodCredentials.of(certificates, key, curve)
         return PodMaterials(
             secret_data={

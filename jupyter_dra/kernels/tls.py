@@ -244,7 +244,11 @@ class Dialer:
                     next_step="Stop the session and start a new one.",
                 ) from error
             except (OSError, TimeoutError, ValueError) as error:
-                raise ClusterError("The kernel pod does not answer.", code="unreachable") from error
+                raise ClusterError(
+                    "The kernel pod does not answer.",
+                    code="unreachable",
+                    next_step="Wait a moment; `jupyter dra describe` tells how the pod is.",
+                ) from error
             stream.starts = _check_hello(line)
             done = True
             return stream
@@ -256,17 +260,27 @@ class Dialer:
 def _check_hello(line: bytes) -> int | None:
     """The number of the kernel that the channel leads to, where podside says it; raises ClusterError."""
     if not line:
-        raise ClusterError("The kernel pod closed the connection.", code="unreachable")
+        raise ClusterError(
+            "The kernel pod closed the connection.",
+            code="unreachable",
+            next_step="Look at its log: jupyter dra logs.",
+        )
     try:
         reply: Any = json.loads(line)
         accepted = reply["ok"] is True
         refusal = {} if accepted else reply["error"]
         code, message = str(refusal.get("code", "")), str(refusal.get("message", ""))
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise ClusterError("The kernel pod answers in another language.", code="unreachable") from error
+        raise ClusterError(
+            "The kernel pod answers in another language.",
+            code="unreachable",
+            next_step="Stop the session and start a new one: another version made its pod.",
+        ) from error
     if not accepted:
         raise ClusterError(
-            message[:500] or "The kernel pod refused the connection.", code=code or "unreachable"
+            message[:500] or "The kernel pod refused the connection.",
+            code=code or "unreachable",
+            next_step="Try again, or look at the log: jupyter dra logs.",
         )
     starts = reply.get("starts")
     return starts if isinstance(starts, int) else None

@@ -87,7 +87,11 @@ class CellRunner:
         if outputs.error is not None:
             raise outputs.error
         if missing:
-            raise InputError("Not brought back: " + " ".join(missing.values()), code="travel")
+            raise InputError(
+                "Not brought back: " + " ".join(missing.values()),
+                code="travel",
+                next_step="Assign them in the cell as data: a list, a number, an array, a table.",
+            )
 
     def _figures(self, place: Place) -> str:
         """What the cell took of the device; empty where nothing was measured."""
@@ -101,7 +105,11 @@ class CellRunner:
         space = self._shell.user_ns
         for name in options.send:
             if name not in space:
-                raise InputError(f"%%dra --in {name}: there is no such variable.", code="travel")
+                raise InputError(
+                    f"%%dra --in {name}: there is no such variable.",
+                    code="travel",
+                    next_step="Assign it in this notebook first.",
+                )
         try:
             return celldata.to_text({name: space[name] for name in options.send}, pickle=options.pickle)
         except CannotTravel as why:
@@ -244,11 +252,19 @@ class CellRunner:
         place.channel.execute(code, told=told, silent=True)
         _refuse(next(iter(failed), None))
         if arrived > most:
-            raise InputError("The results are too large to bring back.", code="travel")
+            raise InputError(
+                "The results are too large to bring back.",
+                code="travel",
+                next_step="Bring less back, or write them to a file on a volume.",
+            )
         try:
             values, missing = celldata.from_text("".join(chunks), options.pickle)
         except CannotTravel as why:
-            raise InputError(f"%%dra --out: {why}", code="travel") from why
+            raise InputError(
+                f"%%dra --out: {why}",
+                code="travel",
+                next_step="Turn it into data, such as a list, a number, an array or a table.",
+            ) from why
         # Only what the cell's own words named enters the notebook, whatever else was sent.
         self._shell.user_ns.update({name: values[name] for name in names if name in values})
         return {name: missing.get(name, f"{name} did not come.") for name in names if name not in values}
@@ -262,7 +278,11 @@ def _refuse(problem: Any) -> None:
     if problem is not None:
         from ..widgets.plain import visible
 
-        raise InputError(f"The session's kernel could not do it: {visible(problem, 300)}", code="travel")
+        raise InputError(
+            f"The session's kernel could not do it: {visible(problem, 300)}",
+            code="travel",
+            next_step="See what its image lacks, or choose another with --image.",
+        )
 
 
 def _size(count: int) -> str:

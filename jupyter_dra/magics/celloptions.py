@@ -54,7 +54,12 @@ def parse_cell(words: Sequence[str]) -> CellOptions:
     add_requirement_arguments(parser, session=True)
     arguments = parser.parse_args(list(words))
     if arguments.cell_tier and arguments.req_tier:
-        raise InputError("%%dra: the tier is given twice.", code="usage", path="tier")
+        raise InputError(
+            "%%dra: the tier is given twice.",
+            code="usage",
+            path="tier",
+            next_step="Leave out one of the two.",
+        )
     arguments.req_tier = arguments.req_tier or arguments.cell_tier
     wish = requirement_values(arguments)
     name = wish.pop("name", None)
@@ -75,5 +80,9 @@ def _names(given: list[str] | None, option: str) -> tuple[str, ...]:
     found = [name.strip() for text in given or [] for name in text.split(",") if name.strip()]
     for name in found:
         if not name.isidentifier() or keyword.iskeyword(name):
-            raise InputError(f"%%dra: {option} {name[:60]!r} is no name of a variable.", code="usage")
+            raise InputError(
+                f"%%dra: {option} {name[:60]!r} is no name of a variable.",
+                code="usage",
+                next_step="Give names of variables, with commas between them.",
+            )
     return tuple(dict.fromkeys(found))

@@ -173,7 +173,11 @@ def read_manifest(path: str) -> str:
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"{path[:200]} cannot be read.", code="file", next_step="Check the path.") from error
     if len(text) > MANIFEST_LIMIT:
-        raise InputError(f"{path[:200]} is larger than 4 MiB.", code="file")
+        raise InputError(
+            f"{path[:200]} is larger than 4 MiB.",
+            code="file",
+            next_step="Give a file with one ResourceClaim.",
+        )
     return text
 
 
@@ -188,9 +192,15 @@ def load_claim(path: str) -> dict[str, Any]:
         try:
             loaded = yaml.safe_load(text)
         except (yaml.YAMLError, RecursionError) as error:
-            raise InputError(f"{path[:200]} is no YAML.", code="file") from error
+            raise InputError(
+                f"{path[:200]} is no YAML.",
+                code="file",
+                next_step="See what is wrong with it: %dra check FILE.",
+            ) from error
     except RecursionError as error:
-        raise InputError(f"{path[:200]} is nested too deep.", code="file") from error
+        raise InputError(
+            f"{path[:200]} is nested too deep.", code="file", next_step="Give a file with one ResourceClaim."
+        ) from error
     if not isinstance(loaded, dict):
         raise InputError(
             f"{path[:200]} holds no claim.", code="file", next_step="Give a file with one ResourceClaim."

@@ -55,7 +55,12 @@ def interpret(inventory: Inventory, wanted: Wanted, namespace: str, tiers: Seque
         return _from_requirement(inventory, Requirement.from_dict(wanted), namespace, tiers)
     if isinstance(wanted, Sequence) and not isinstance(wanted, str):
         return _from_claims(inventory, list(wanted), namespace)
-    raise RequirementError("Give a requirement, a claim, or a list of claims.", code="requirement", path="")
+    raise RequirementError(
+        "Give a requirement, a claim, or a list of claims.",
+        code="requirement",
+        path="",
+        next_step="Requirements and claims are mappings; see `Requirement`.",
+    )
 
 
 def in_cluster_words(inventory: Inventory, requirement: Requirement, tiers: Sequence[Json]) -> Requirement:

@@ -33,7 +33,10 @@ def without_next_step(source: str) -> Iterator[tuple[int, str]]:
                 yield node.lineno, ast.unparse(node)
 
 
-@pytest.mark.parametrize("folder", ["cluster", "hub", "server", "sessions"])
+FOLDERS = ("claims", "cli", "cluster", "hub", "kernels", "magics", "planner", "server", "sessions", "widgets")
+
+
+@pytest.mark.parametrize("folder", FOLDERS)
 def test_every_error_names_a_next_step(folder: str) -> None:
     silent = [
         f"{path.relative_to(PACKAGE)}:{line} {text}"

@@ -86,7 +86,12 @@ async def _ask_server(arguments: argparse.Namespace, text: str) -> list[ServerAn
 def _replace(path: Path, text: str) -> None:
     """Replace a file in one step; a link is refused, so that nothing outside is written (threat T26)."""
     if path.is_symlink():
-        raise InputError(f"{path} is a link; it is not written through.", code="link", path=str(path))
+        raise InputError(
+            f"{path} is a link; it is not written through.",
+            code="link",
+            path=str(path),
+            next_step="Name the file that it leads to.",
+        )
     handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
         with os.fdopen(handle, "w", encoding="utf-8", newline="") as file:

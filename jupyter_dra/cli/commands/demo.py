@@ -223,11 +223,19 @@ def _wait_until_ready(process: subprocess.Popen[Any], port: int) -> None:
     deadline = time.monotonic() + _READY_SECONDS
     while time.monotonic() < deadline:
         if process.poll() is not None:
-            raise ClusterError("JupyterLab ended while starting; its messages are above.", code="lab-ended")
+            raise ClusterError(
+                "JupyterLab ended while starting; its messages are above.",
+                code="lab-ended",
+                next_step="Mend what they say, then run `jupyter dra demo` again.",
+            )
         with suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=0.2):
             return
         time.sleep(0.1)
-    raise ClusterError(f"JupyterLab does not answer after {_READY_SECONDS} s.", code="lab-slow")
+    raise ClusterError(
+        f"JupyterLab does not answer after {_READY_SECONDS} s.",
+        code="lab-slow",
+        next_step="Run `jupyter lab` alone to see what holds it up.",
+    )
 
 
 def _open_browser(address: str) -> None:

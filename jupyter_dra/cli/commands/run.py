@@ -55,7 +55,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     path = Path(arguments.file)
     if path.suffix not in (".ipynb", ".py"):
-        raise InputError(f"{path.name} is neither .ipynb nor .py.", code="file", path=arguments.file)
+        raise InputError(
+            f"{path.name} is neither .ipynb nor .py.",
+            code="file",
+            path=arguments.file,
+            next_step="Give a notebook or a Python script.",
+        )
     if not path.is_file():
         raise InputError(
             f"There is no file {path}.", code="file", path=arguments.file, next_step="Check the name."

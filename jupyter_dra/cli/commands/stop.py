@@ -35,9 +35,17 @@ def run(arguments: argparse.Namespace) -> int:
     if bool(arguments.session) == arguments.all:
         raise InputError("Name sessions, or say --all.", code="usage", next_step="See: jupyter dra sessions")
     if arguments.because and not arguments.as_admin:
-        raise InputError("--because is for --as-admin only.", code="usage")
+        raise InputError(
+            "--because is for --as-admin only.",
+            code="usage",
+            next_step="Leave it out for a session of your own.",
+        )
     if arguments.as_admin and arguments.all:
-        raise InputError("--as-admin ends sessions by name only.", code="usage")
+        raise InputError(
+            "--as-admin ends sessions by name only.",
+            code="usage",
+            next_step="Name the sessions instead of --all.",
+        )
     with open_sessions(arguments) as sessions:
         stopped = asyncio.run(_stop(sessions, arguments))
     document = {"kind": "SessionList", "version": 1, "sessions": stopped}
