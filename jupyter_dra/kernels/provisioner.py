@@ -234,6 +234,8 @@ class DRAProvisioner(KernelProvisionerBase):
                     cmd, kwargs.get("cwd"), kwargs.get("session_name"), again
                 )
                 begun = session_id
+            if self._around.follow is not None:
+                await self._around.follow(self._service, session_id)
             handle = await self._service.ready(session_id, kernel_id)
             self.connection_info = await self._hold(handle)
         except BaseException:

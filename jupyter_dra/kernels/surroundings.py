@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +12,9 @@ from ..sessions.opening import Where
 from ..sessions.policy import SessionPolicy, VolumeOffer
 from ..sessions.service import Sessions
 
+Follow = Callable[[Sessions, str], Awaitable[None]]
+"""Accompanies the launch of a session, given its id, to its end; raises as `Sessions.ready` does."""
+FOLLOW = "dra_follow"  # attribute of a kernel manager whose program says what happens while its kernel starts
 BOARD = "jupyter_dra_board"  # key in the server's settings; its ``sessions`` is the server's session service
 
 
@@ -20,9 +23,11 @@ class Surroundings:
     """The program around a kernel manager.
 
     ``server`` is the jupyter_server application, or None for jupyter execute, console, nbclient and scripts.
+    ``follow`` is None where nobody watches the start.
     """
 
     server: Any = None
+    follow: Follow | None = None
 
     @property
     def sessions(self) -> Any:
@@ -49,7 +54,7 @@ def look_around(manager: Any) -> Surroundings:
         if getattr(node, "web_app", None) is not None:
             return Surroundings(node)
         node = getattr(node, "parent", None)
-    return Surroundings()
+    return Surroundings(follow=getattr(manager, FOLLOW, None))
 
 
 def own_sessions(config: Any, context: str | None, kubeconfig: str | None) -> Sessions:

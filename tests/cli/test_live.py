@@ -153,6 +153,8 @@ def test_a_notebook_is_run_written_and_released(live: Command, tmp_path: Path) -
     report = tmp_path / "report.json"
     said = live("run", str(path), "--vram", "24GB", "--report", str(report))
     assert said.status == 0, said.err
+    assert "Device reserved: L4 24 GB" in said.err and "Connected" in said.err
+    assert said.err.rstrip().endswith(f"Written to {path}; the device is given back.")
     assert nbformat.read(path, as_version=4).cells[0].outputs[0]["text"] == "42\n"
     assert json.loads(report.read_text())["status"] == 0
     assert live("sessions").out.strip() == "You hold no device."
@@ -162,9 +164,9 @@ def test_a_failing_notebook_keeps_its_outputs_and_releases(live: Command, tmp_pa
     cells = [nbformat.v4.new_code_cell(code) for code in ("print('kept')", "1 / 0", "print('never')")]
     path = tmp_path / "fails.ipynb"
     nbformat.write(nbformat.v4.new_notebook(cells=cells), path)
-    said = live("run", str(path), "--vram", "24GB")
+    said = live("run", str(path), "--vram", "24GB", "--quiet")
     assert said.status == 1
-    assert "ZeroDivisionError" in said.err
+    assert "ZeroDivisionError" in said.err and "Written to" not in said.err
     outputs = [cell.outputs for cell in nbformat.read(path, as_version=4).cells]
     assert outputs[0][0]["text"] == "kept\n"
     assert outputs[1][0]["ename"] == "ZeroDivisionError"

@@ -16,7 +16,7 @@ from ...errors import DRAError, InputError
 from .. import exits
 from ..options import add_cluster
 from ..output import clean, write
-from .launch import add_wait, wait_seconds
+from .launch import add_wait, follow, wait_seconds
 
 # Runs a script as a program and leaves its exit status in `status`; the text and name come in as one JSON literal.
 _PROGRAM = """\
@@ -46,6 +46,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--cell-timeout", type=float, metavar="SECONDS", help="longest time of one cell (default: none)"
     )
+    parser.add_argument("-q", "--quiet", action="store_true", help="say nothing of the session's steps")
     parser.add_argument("--allow-errors", action="store_true", help="go on after a cell that fails")
     add_requirement_arguments(parser, session=True)
     add_wait(parser)
@@ -131,6 +132,7 @@ class _Kernel:
 
         from ...kernels.folders import PrivateFolder
         from ...kernels.kernelspecs import kernel_json
+        from ...kernels.surroundings import FOLLOW
 
         self._folder = PrivateFolder()
         spec = Path(self._folder.path) / "dra"
@@ -139,6 +141,8 @@ class _Kernel:
         (spec / "kernel.json").write_text(json.dumps(content), encoding="utf-8")
         specs = KernelSpecManager(kernel_dirs=[self._folder.path], ensure_native_kernel=False)
         self.manager = AsyncKernelManager(kernel_name="dra", kernel_spec_manager=specs)
+        if not arguments.quiet:
+            setattr(self.manager, FOLLOW, follow)
 
     @property
     def session(self) -> str | None:
@@ -188,7 +192,10 @@ def _run_notebook(arguments: argparse.Namespace, path: Path, report: dict[str, A
             client.kc.stop_channels()
         kernel.release()
         if report.get("started"):
-            _write_notebook(notebook, Path(arguments.output_file or path))
+            target = Path(arguments.output_file or path)
+            _write_notebook(notebook, target)
+            if not arguments.quiet:
+                write(f"  Written to {clean(str(target))}; the device is given back.", sys.stderr)
     return status
 
 
