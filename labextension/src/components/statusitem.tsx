@@ -7,6 +7,7 @@ import type { Session } from '../api/types';
 import { clock, duration, runningClock } from '../format/durations';
 import { endShort } from '../format/ends';
 import { percent } from '../format/numbers';
+import { shortDevices } from '../format/sessions';
 import { stepTitle, stepViews } from '../format/steps';
 import type { Speech } from '../format/speech';
 import { fill, plain } from '../format/text';
@@ -14,11 +15,6 @@ import { Spinner } from './controls';
 import { Glyph } from './glyph';
 import { Icon } from './icons';
 import { useSpeech } from './speech';
-
-function label(session: Session): string {
-  const device = session.devices[0];
-  return plain(device?.label ?? device?.device ?? session.name);
-}
 
 function startingText(speech: Speech, session: Session, now: number): string {
   const views = stepViews(session);
@@ -36,17 +32,19 @@ interface Words {
 
 function words(speech: Speech, status: Status, now: number): Words {
   const { trans } = speech;
+  const label = (session: Session): string => plain(shortDevices(speech, session));
   const glyph = <Glyph kind="gpu" state="yours" size={11} />;
   switch (status.kind) {
     case 'running': {
       const { session } = status;
-      const device = session.devices[0];
+      const [device, ...more] = session.devices;
       const { usage } = session;
       const share =
         usage?.memory_used_bytes != null && usage.memory_total_bytes
           ? usage.memory_used_bytes / usage.memory_total_bytes
           : undefined;
-      const name = [label(session), device && device.label ? plain(device.device) : null].filter(Boolean).join(' · ');
+      const which = device?.label && !more.length ? plain(device.device) : null;
+      const name = [label(session), which].filter(Boolean).join(' · ');
       return { icon: glyph, text: name, ...(share === undefined ? {} : { share }) };
     }
     case 'idle': {

@@ -125,6 +125,23 @@ export function memoryByKernel(speech: Speech, session: Session, own: string | n
   return parts.join(' · ');
 }
 
+/** What a session of several devices has: "8 × TPU v6e", "H100 80 GB + mlx5_0". */
+function devicesLabel(speech: Speech, session: Session): string {
+  const [first] = session.devices;
+  return first && session.devices.every(device => device.label === first.label)
+    ? `${session.devices.length} × ${deviceLabel(speech, first)}`
+    : session.devices.map(device => device.label ?? device.device).join(' + ');
+}
+
+/** As short as the status bar wants it: "H100 80 GB", "8 × TPU v6e", or the session's name while there is no device. */
+export function shortDevices(speech: Speech, session: Session): string {
+  const [first] = session.devices;
+  if (!first) {
+    return session.name;
+  }
+  return session.devices.length > 1 ? devicesLabel(speech, session) : (first.label ?? first.device);
+}
+
 /** "H100 80 GB · dgx-h100-0 · gpu-3". */
 export function devicesLine(speech: Speech, session: Session): string {
   const [first] = session.devices;
@@ -136,11 +153,7 @@ export function devicesLine(speech: Speech, session: Session): string {
     const parts = [deviceLabel(speech, first), node, first.profile ? null : first.device];
     return parts.filter(Boolean).join(' · ');
   }
-  const same = session.devices.every(device => device.label === first.label);
-  const labels = same
-    ? [`${session.devices.length} × ${deviceLabel(speech, first)}`]
-    : session.devices.map(device => device.label ?? device.device);
-  return [labels.join(' + '), node].join(' · ');
+  return [devicesLabel(speech, session), node].join(' · ');
 }
 
 export function placeLabel(speech: Speech, place: Place, asOf: number | null, now: number): string {

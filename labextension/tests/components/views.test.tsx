@@ -11,6 +11,7 @@ import { Memory } from '../../src/components/memory';
 import { Picture } from '../../src/components/picture';
 import { SessionCard, type SessionProps } from '../../src/components/session';
 import { SpeechContext } from '../../src/components/speech';
+import { StatusItem } from '../../src/components/statusitem';
 import { Tiers } from '../../src/components/tiers';
 import type { Device, Session } from '../../src/api/types';
 import type { Speech } from '../../src/format/speech';
@@ -231,6 +232,22 @@ function devices(): Device[] {
   const yours = { state: 'yours' as const, holders: [holder('you', { session: 'bert-train-9d3fk' })] };
   return [device('n', 'gpu-0'), device('n', 'gpu-1', yours)];
 }
+
+const chip = (number: number): Session['devices'][number] => ({
+  ...(session('tpu').devices[0] as Session['devices'][number]),
+  device: String(number),
+  label: 'TPU v6e'
+});
+
+test.each([
+  ['one device by its own name too', [chip(3)], 'TPU v6e · 3'],
+  ['several alike by their number', [chip(0), chip(1)], '2 × TPU v6e'],
+  ['a device and its companion by both', [chip(0), { ...chip(1), label: 'ConnectX-7' }], 'TPU v6e + ConnectX-7']
+])('the status bar names %s', (_, devices, text) => {
+  const status = { kind: 'running' as const, session: session('tpu', { devices }) };
+  show(<StatusItem status={status} now={NOW} onPress={noop} />);
+  expect(screen.getByRole('button').textContent?.startsWith(text)).toBe(true);
+});
 
 test('the picture is a grid: arrows move, Enter tells, Escape closes', () => {
   show(<Picture rows={[{ name: 'n', devices: devices() }]} fits={() => true} initialOf={() => 'b'} now={NOW} />);
