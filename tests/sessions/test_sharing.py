@@ -80,6 +80,7 @@ def test_it_can_be_taken_back_and_ends_with_the_owners_session(place: Place) -> 
     ada, mira = people(place)
     session_id = launched(ada)
     ada.loop.call(ada.share(session_id, ["mira"]))
+    place.cluster.wait(lambda: mira.loop.call(mira.list()))
     joined = mira.loop.call(mira.attach(session_id))
     mira.loop.call(mira.ready(joined.id))
 
