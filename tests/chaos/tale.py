@@ -186,14 +186,15 @@ def _words(pid: int) -> list[str]:
 
 
 def _delete_pod(tale: Tale, person: Person, session_id: str) -> None:
-    """The kernel goes on in another pod."""
+    """The kernel goes on in another pod, as long as a server follows it."""
     if not _ready(person, session_id):
         return
     person.cluster.ask("DELETE", f"/api/v1/namespaces/chaos-{person.name}/pods/{session_id}-0")
 
     def works_again(record: dict[str, Any]) -> bool:
-        (kernel,) = record["kernels"]
-        return kernel["pod"] != f"{session_id}-0" and kernel["state"] in ("idle", "busy")
+        # None while no server follows the session: its claim is left, its pod is gone.
+        kernels = record["kernels"]
+        return any(one["pod"] != f"{session_id}-0" and one["state"] in ("idle", "busy") for one in kernels)
 
     record = person.until(session_id, works_again, seconds=30)
     if record is not None and record["state"] != "ended":
