@@ -107,7 +107,7 @@ def _verdict(inventory: Inventory, wish: Wish, result: Judgement, tiers: Sequenc
     if fatal is None and not result.ready:
         fatal = _missing_class(inventory, wish)
     if fatal is not None:
-        return _fatal(inventory, wish, result, *fatal)
+        return "busy" if _passes(fatal[0], result) else _fatal(inventory, wish, result, *fatal)
     if now.fits:
         fitting = [group for _, groups in now.fitting for group in groups]
         result.plugins = plugin_nodes(inventory, fitting)
@@ -139,6 +139,21 @@ def _verdict(inventory: Inventory, wish: Wish, result: Judgement, tiers: Sequenc
             return "unknown"
         result.findings += _nothing_published(inventory, wish)
     return "impossible"
+
+
+def _passes(error: AllocationError, result: Judgement) -> bool:
+    """Whether an error that ends every attempt now is over once devices are free.
+
+    All takes devices that do not match the ones before it, because those that would match are taken.
+    """
+    if error.kind != "all-constraint":
+        return False
+    assert result.empty_attempt is not None
+    free = survey(result.empty_attempt, result.ready)
+    if free.fatal() is not None or not free.fits:
+        return False
+    result.empty = free
+    return True
 
 
 def _nothing_published(inventory: Inventory, wish: Wish) -> list[Finding]:

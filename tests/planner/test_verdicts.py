@@ -199,6 +199,26 @@ def test_all_with_one_busy_device_is_busy_and_two_would_do() -> None:
     assert plan.relaxations[0]["change"] == {"count": 2}
 
 
+def test_all_that_breaks_a_constraint_only_while_its_match_is_taken_is_busy() -> None:
+    """The scheduler ends its whole attempt on what is left; with the matching device free it succeeds."""
+    devices = [device("gpu-0", root="r0"), device("gpu-1", root="r0", uuid="a1"), device("gpu-2", root="r2")]
+    objects = [example_class(), slice_of("node-a", devices, driver="gpu.example.com")]
+    first = request("first", "gpu.example.com")
+    rest = request(
+        "rest",
+        "gpu.example.com",
+        'device.attributes["gpu.example.com"].?uuid.orValue("") == "a1"',
+        allocationMode="All",
+    )
+    wish = claim("pair", first, rest, constraints=[{"matchAttribute": "gpu.example.com/root"}])
+    assert Inventory.from_objects(objects).plan(wish).verdict == "fits"
+    taken = held("one", ("gpu.example.com", "node-a", "gpu-0"))
+    plan = Inventory.from_objects([*objects, taken]).plan(wish, detail="full")
+    assert (plan.verdict, plan.launch["can"]) == ("busy", "wait")
+    assert adds_up(plan) and codes(plan)["taken"] == 1
+    assert [one["device"] for one in plan.nodes[0]["devices"]] == ["gpu-0", "gpu-1"]
+
+
 def test_all_that_would_break_a_constraint_once_free_is_not_worth_waiting_for() -> None:
     """The scheduler ends its whole attempt when All takes devices that must match and do not."""
     mixed = [device("gpu-0", model="a"), device("gpu-1", model="b")]
