@@ -36,6 +36,15 @@ def test_without_the_administrators_word_nothing_is_shared(place: Place) -> None
         {"metadata": {"annotations": {"jupyter-dra.dev/shared-with": '["mira"]'}}},
         content_type="application/merge-patch+json",
     )
+    assert mira.loop.call(mira.list()) == []
+    context = mira._opening.current
+    assert context is not None
+    claims = context.caches.claims(place.namespace)
+
+    def heard() -> bool:
+        return any("mira" in shared_with(claim) for claim in list(claims))
+
+    place.cluster.wait(heard)
     with pytest.raises(NotFoundError):
         mira.loop.call(mira.attach(session_id))
 
